@@ -1,0 +1,69 @@
+"""Every error a user can meet has three lines: what happened, what was expected, what to type.
+
+The facts are raised where they are known; the public door (`bedside.watch`, the command line) adds the
+user's own call as the line to type, once, with `at_the_door`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BedsideError(Exception):
+    """Something the user can put right; prints as three lines, exit code 2 on the command line."""
+
+    def __init__(self, what: str, *, expected: str, try_: str = "") -> None:
+        self.what = what
+        self.expected = expected
+        self.try_ = try_
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what, f"  Expected: {self.expected}"]
+        if self.try_:
+            lines.append(f"  Try: {self.try_}")
+        return "\n".join(lines)
+
+    def at_the_door(self, try_: str) -> BedsideError:
+        """The same error with the user's own call filled in, unless the fact already knew better."""
+        self.try_ = self.try_ or try_
+        return self
+
+
+class NotARun(BedsideError):
+    """The path exists, but no run could be read from it."""
+
+
+class NoSuchPath(BedsideError):
+    """The path does not exist."""
+
+
+class BadOption(BedsideError):
+    """An option, a setting or a name that bedside does not know."""
+
+
+class RunFolder(BedsideError):
+    """The folder a run should be written to cannot be used."""
+
+
+class BadModel(BedsideError):
+    """The model or the optimizer cannot be watched."""
+
+
+def nearest_first(wrong: str, names: Iterable[str], most: int = 6) -> str:
+    """`names` as a readable list with the likeliest spellings of `wrong` first."""
+    known = list(names)
+    close = get_close_matches(wrong, known, n=3, cutoff=0.5)
+    rest = [name for name in known if name not in close]
+    shown = (close + rest)[:most]
+    return ", ".join(shown) + (", …" if len(known) > most else "")
+
+
+def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") -> BadOption:
+    """`No rule is called 'GRD999'.` with the nearest real names first."""
+    return BadOption(
+        f"No {kind} is called {wrong!r}.",
+        expected=f"one of {nearest_first(wrong, names)}",
+        try_=try_,
+    )

@@ -1,0 +1,146 @@
+"""A Run: everything that is known about one training run, wherever it came from.
+
+This is the waist of the hourglass. A watched run, a TensorBoard file and a CSV become the same thing here;
+rules and reports read nothing else. Series are loaded when they are asked for, so that one metric of a large
+run does not cost the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bedside.record.series import Series
+
+Key = tuple[str, str]  # (vital, owner)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened once: an epoch began, the run resumed, a step was skipped."""
+
+    step: int
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter tensor of the model, as the optimizer and the backward pass treat it."""
+
+    name: str
+    owner: str  # the module, or the bare parameter's own name
+    size: int
+    dtype: str = "float32"
+    trainable: bool = True
+    in_optimizer: bool = True
+    gradient_steps: int = 0  # steps at which it had a gradient
+    watched_steps: int = 0  # steps at which it could have had one
+
+
+class Run:
+    """One run: series by (vital, owner), events, parameters, and what is known about its making."""
+
+    def __init__(
+        self,
+        name: str,
+        series: Iterable[Series] = (),
+        *,
+        format: str = "bedside",
+        keys: Sequence[Key] | None = None,
+        load: Callable[[Sequence[Key]], Iterable[Series]] | None = None,
+        events: Sequence[Event] = (),
+        parameters: Sequence[Parameter] = (),
+        config: Mapping[str, Any] | None = None,
+        environment: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
+        axis: str = "step",
+        finished: bool | None = None,
+    ) -> None:
+        self.name = name
+        self.format = format
+        self.events = tuple(events)
+        self.parameters = tuple(parameters)
+        self.config = dict(config or {})
+        self.environment = dict(environment or {})
+        self.notes = tuple(notes)  # what a reader had to assume or repair: "about this log"
+        self.axis = axis  # what a "step" is here: step, epoch, tokens or time
+        self.finished = finished  # True: it ended by itself; None: nobody knows
+        self._loaded: dict[Key, Series] = {(s.vital, s.owner): s for s in series}
+        self._keys: list[Key] = list(keys) if keys is not None else list(self._loaded)
+        self._load = load
+        self._by_vital: dict[str, list[str]] = {}
+        for vital, owner in self._keys:
+            self._by_vital.setdefault(vital, []).append(owner)
+
+    @property
+    def keys(self) -> list[Key]:
+        return list(self._keys)
+
+    @property
+    def vitals(self) -> list[str]:
+        return list(self._by_vital)
+
+    def owners(self, vital: str) -> list[str]:
+        """The modules (groups, categories) that have a series of this vital, in model order."""
+        return [owner for owner in self._by_vital.get(vital, []) if owner]
+
+    def has(self, vital: str, *, per_owner: bool = False) -> bool:
+        owners = self._by_vital.get(vital, [])
+        return any(owners) if per_owner else "" in owners
+
+    def series(self, vital: str, owner: str = "") -> Series:
+        """One series; an empty one if it was never read."""
+        key = (vital, owner)
+        if key not in self._loaded:
+            if owner not in self._by_vital.get(vital, []):
+                return Series(vital, owner)
+            self._fetch([key])
+        return self._loaded[key]
+
+    def of(self, vital: str) -> list[Series]:
+        """The per-module series of a vital, in model order, fetched in one go."""
+        keys = [(vital, owner) for owner in self.owners(vital)]
+        self._fetch([key for key in keys if key not in self._loaded])
+        return [self._loaded[key] for key in keys]
+
+    def matching(self, prefix: str) -> list[Series]:
+        """All series whose vital begins with `prefix`, e.g. `val/`."""
+        keys = [key for key in self._keys if key[0].startswith(prefix)]
+        self._fetch([key for key in keys if key not in self._loaded])
+        return [self._loaded[key] for key in keys]
+
+    @property
+    def loss(self) -> Series:
+        return self.series("loss")
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run is long: the last step seen, plus one for counting from zero."""
+        from bedside.record.vocabulary import CLOCKS  # the cheapest series that tell the time
+
+        last = -1
+        for vital in CLOCKS:
+            if self.has(vital):
+                series = self.series(vital)
+                last = max(last, series.last_step if series else -1)
+        if last < 0:
+            for key in self._keys:
+                series = self.series(*key)
+                last = max(last, series.last_step if series else -1)
+        return last + 1
+
+    def events_of(self, kind: str) -> list[Event]:
+        return [event for event in self.events if event.kind == kind]
+
+    def _fetch(self, keys: Sequence[Key]) -> None:
+        if not keys or self._load is None:
+            return
+        for series in self._load(keys):
+            self._loaded[(series.vital, series.owner)] = series
+        for key in keys:  # promised by the index, but nothing stored yet
+            self._loaded.setdefault(key, Series(key[0], key[1], np.empty(0, np.int64), np.empty(0)))

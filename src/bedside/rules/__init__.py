@@ -1,0 +1,21 @@
+"""The catalogue: every rule on one line, in code order. A test compares this list with the folder."""
+
+from __future__ import annotations
+
+from bedside.errors import unknown_name
+from bedside.rules.rule import Rule, rule
+
+CATALOGUE: tuple[Rule, ...] = ()
+
+
+def find_rule(word: str, catalogue: tuple[Rule, ...] = CATALOGUE) -> Rule:
+    """The rule with this code or name, in any case, with dashes or underscores."""
+    wanted = word.strip().lower().replace("_", "-")
+    for each in catalogue:
+        if wanted in (each.code.lower(), each.name):
+            return each
+    names = [each.code for each in catalogue] + [each.name for each in catalogue]
+    raise unknown_name("rule", word, names, try_="bedside rules")
+
+
+__all__ = ["CATALOGUE", "Rule", "find_rule", "rule"]
