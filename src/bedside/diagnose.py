@@ -17,9 +17,7 @@ from bedside.links import LINKS, Link
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule, find_rule
 
-LOSS_READINGS_FOR_A_VERDICT = (
-    20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
-)
+LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
 EVALUATIONS_FOR_A_VERDICT = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
 ONSET_SLACK = 0.02  # of the run: two rules date the same event with windows of their own
 
@@ -43,9 +41,7 @@ def diagnose(
 def chosen(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
     """The catalogue less what was not asked for; families ("GRD") count as all their codes."""
     return tuple(
-        each
-        for each in CATALOGUE
-        if (not select or _names(each, select)) and not (ignore and _names(each, ignore))
+        each for each in CATALOGUE if (not select or _names(each, select)) and not (ignore and _names(each, ignore))
     )
 
 
@@ -111,8 +107,7 @@ def told_as_one_story(found: Sequence[Finding], steps: int, links: Sequence[Link
             if cause.first_step <= effect.first_step + (0 if both_ways else slack):
                 causes[e].add(c)
     linked = [
-        finding.with_(causes=tuple(sorted({found[c].code for c in causes[i]})))
-        for i, finding in enumerate(found)
+        finding.with_(causes=tuple(sorted({found[c].code for c in causes[i]}))) for i, finding in enumerate(found)
     ]
     order = sorted(range(len(found)), key=lambda i: _importance(i, linked, causes))
     if order and linked[order[0]].severity > Severity.NOTE:

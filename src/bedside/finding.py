@@ -64,7 +64,7 @@ class NotExamined:
         return f"{self.code} {self.name}: needs {', '.join(self.needs)}"
 
 
-class NotEnough(Exception):  # noqa: N818  (not an error: an answer)
+class NotEnough(Exception):
     """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
 
     def __init__(self, needs: str) -> None:
@@ -84,9 +84,7 @@ class Diagnosis:
     not_examined: tuple[NotExamined, ...]
     examined: tuple[str, ...] = ()  # codes of the rules that looked
     notes: tuple[str, ...] = ()  # about this log
-    pictures: Mapping[str, Sequence[tuple[int, float]]] = field(
-        default_factory=dict
-    )  # thinned curves to show
+    pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
 
     @property
     def primary(self) -> Finding | None:

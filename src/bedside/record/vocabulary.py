@@ -39,24 +39,16 @@ class Need:
 LOSS = Vital("loss", "loss", "The training loss of the step, averaged over its micro-batches.")
 LOSS_EPOCH = Vital("loss_epoch", "loss", "The mean training loss of the epoch that ended here.")
 VAL_LOSS = Vital("val/loss", "validation", "The validation loss.")
-LR = Vital(
-    "lr", "optimizer.step", "The learning rate this step was taken with (of the first group).", per="group"
-)
-GRAD_NORM = Vital(
-    "grad_norm", "before clip", "L2 norm of the gradient before clipping, unscaled.", per="module"
-)
+LR = Vital("lr", "optimizer.step", "The learning rate this step was taken with (of the first group).", per="group")
+GRAD_NORM = Vital("grad_norm", "before clip", "L2 norm of the gradient before clipping, unscaled.", per="module")
 GRAD_NORM_CLIPPED = Vital(
     "grad_norm_clipped", "optimizer.step", "L2 norm of the gradient the optimizer saw.", per="module"
 )
 CLIP_THRESHOLD = Vital("clip_threshold", "clip", "The max_norm given to the clip call.")
-CLIP_RATIO = Vital(
-    "grad_clip_ratio", "clip", "Norm before clipping divided by the threshold; above 1 it clipped."
-)
+CLIP_RATIO = Vital("grad_clip_ratio", "clip", "Norm before clipping divided by the threshold; above 1 it clipped.")
 CLIP_ACTIVE = Vital("clip_active", "clip", "1 where clipping changed the gradient, 0 where it did not.")
 PARAM_NORM = Vital("param_norm", "after optimizer.step", "L2 norm of the trainable weights.", per="module")
-UPDATE_NORM = Vital(
-    "update_norm", "after optimizer.step", "L2 norm of the change that the step made.", per="module"
-)
+UPDATE_NORM = Vital("update_norm", "after optimizer.step", "L2 norm of the change that the step made.", per="module")
 RELATIVE_UPDATE = Vital(
     "relative_update_norm", "after optimizer.step", "Update norm over parameter norm.", per="module"
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from bedside.errors import unknown_name
-from bedside.finding import Finding, NotExamined, NotEnough, Severity
+from bedside.finding import Finding, NotEnough, NotExamined, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import Need, Vital
 
