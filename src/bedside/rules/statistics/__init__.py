@@ -1,0 +1,36 @@
+"""Robust statistics of noisy curves, shared by the rules; numpy only, one idea a file.
+
+Readings of a training curve are autocorrelated, so a raw trend test on them is wrong more often than not (61 % false
+positives on AR(1) noise with φ = 0.9). Everything here therefore judges means of blocks longer than the
+autocorrelation time, in units of the curve's own noise.
+
+    noise       how much a curve wiggles, and for how long a wiggle is remembered
+    blocks      a curve as a few dozen independent means
+    trend       does it rise or fall, by how much, and is that more than chance
+    changes     when did the level change, and by how much
+    segments    the stretches between restarts
+"""
+
+from __future__ import annotations
+
+from bedside.rules.statistics.blocks import Blocks, in_blocks
+from bedside.rules.statistics.changes import Shift, change_points, level_shift
+from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
+from bedside.rules.statistics.segments import segments
+from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
+
+__all__ = [
+    "Blocks",
+    "Shift",
+    "Trend",
+    "autocorrelation_time",
+    "change_points",
+    "in_blocks",
+    "kendall",
+    "level_shift",
+    "mad",
+    "noise_level",
+    "segments",
+    "theil_sen",
+    "trend",
+]

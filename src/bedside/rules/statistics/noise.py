@@ -1,0 +1,72 @@
+"""How much a curve wiggles, and for how many readings a wiggle is remembered."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from bedside.record.series import Values
+
+MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
+MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation
+KNOTS = 8  # the slow shape taken out before looking for memory: enough for a curve, too few for its noise
+FEWEST_AT_A_KNOT = 5  # a median of five ignores two wild readings
+
+
+def mad(values: Values) -> float:
+    """Spread around the median, as the σ of a normal distribution with that spread; 0 for fewer than two values."""
+    if len(values) < 2:
+        return 0.0
+    return MAD_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
+
+
+def noise_level(values: Values) -> float:
+    """σ of the reading-to-reading noise, from differences, so that a trend or a step does not count as noise.
+
+    Where most readings repeat exactly (a rounded or frozen curve) the median difference is zero, and the mean
+    difference is used instead.
+    """
+    if len(values) < 3:
+        return 0.0
+    differences = np.abs(np.diff(values))
+    typical = float(np.median(differences))
+    if typical > 0:
+        return MAD_TO_SIGMA * typical / float(np.sqrt(2))
+    return MEAN_TO_SIGMA * float(np.mean(differences)) / float(np.sqrt(2))
+
+
+def autocorrelation_time(values: Values) -> float:
+    """How many readings make one independent one: 1 for white noise, (1 + φ) / (1 − φ) for AR(1).
+
+    The slow shape of the curve is taken out first, and outliers are pulled in, so that neither a falling loss nor
+    one spike looks like memory. Memory longer than an eighth of the curve cannot be told from its shape.
+    """
+    n = len(values)
+    if n < 3 * KNOTS:
+        return 1.0
+    residual = values - _slow_shape(values)
+    spread = mad(residual)
+    if spread == 0.0:
+        return 1.0
+    residual = np.clip(residual, -3 * spread, 3 * spread)
+    residual = residual - residual.mean()
+    size = 1 << (2 * n - 1).bit_length()
+    power = np.abs(np.fft.rfft(residual, size)) ** 2
+    correlation = np.fft.irfft(power, size)[: n // 2]
+    if correlation[0] <= 0:
+        return 1.0
+    correlation = correlation / correlation[0]
+    below = np.flatnonzero(correlation < 2 / np.sqrt(n))  # no longer distinguishable from none
+    memory = correlation[1 : int(below[0])] if len(below) else correlation[1:]
+    return float(1 + 2 * memory.sum())
+
+
+def _slow_shape(values: Values) -> Values:
+    """Through medians of eighths; the first eighth is halved again and again, for that is where curves are steep."""
+    eighth = len(values) / KNOTS
+    early = [eighth / 2**k for k in range(1, 20) if eighth / 2**k >= FEWEST_AT_A_KNOT]
+    edges = np.unique(np.r_[0, early, np.linspace(eighth, len(values), KNOTS)].astype(int))
+    centres = (edges[:-1] + edges[1:] - 1) / 2
+    medians = [np.median(values[a:b]) for a, b in pairwise(edges)]
+    return np.interp(np.arange(len(values)), centres, medians)
