@@ -79,6 +79,7 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
         examined=tuple(examined),
         notes=run.notes,
         pictures=_pictures(run, findings),
+        axis=run.axis,
     )
 
 

@@ -85,6 +85,7 @@ class Diagnosis:
     examined: tuple[str, ...] = ()  # codes of the rules that looked
     notes: tuple[str, ...] = ()  # about this log
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
+    axis: str = "step"  # what the log counts in: step, epoch, tokens or time
 
     @property
     def primary(self) -> Finding | None:
