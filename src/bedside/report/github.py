@@ -1,0 +1,55 @@
+"""A Diagnosis as workflow commands: one annotation per story, so that a failing job says why on its first screen.
+
+A consequence is told in its cause's annotation and not in one of its own, and a preview is only ever a notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bedside.finding import Diagnosis, Finding, Severity
+from bedside.report import story as told
+from bedside.report.story import Chapter
+
+COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def diagnosis_to_github(diagnosis: Diagnosis) -> str:
+    whole = told.story(diagnosis)
+    name = told.run_name(diagnosis)
+    lines = [_command(chapter, diagnosis) for chapter in whole.chapters]
+    lines += [_command(Chapter(note), diagnosis) for note in whole.notes]
+    missed = len(diagnosis.not_examined)
+    every = missed + len(diagnosis.examined)
+    lines.append(
+        f"bedside: {name} · {told.how_long(diagnosis)} · {told.headline(diagnosis)} · {missed} of {every} not examined"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _command(chapter: Chapter, diagnosis: Diagnosis) -> str:
+    finding = chapter.finding
+    worst = max(_loudness(each) for each in (finding, *chapter.consequences))
+    title = f"{told.label(finding)}, {told.when(finding, diagnosis)}"
+    body = "\n".join(_body(chapter, diagnosis))
+    return f"::{COMMANDS[worst]} title={_property(title)}::{_data(body)}"
+
+
+def _loudness(finding: Finding) -> Severity:
+    return Severity.NOTE if finding.preview else finding.severity
+
+
+def _body(chapter: Chapter, diagnosis: Diagnosis) -> Iterator[str]:
+    yield f"{told.run_name(diagnosis)}: {chapter.finding.message}"
+    for advice in chapter.finding.try_[:1]:
+        yield f"Try: {advice}"
+    for each in chapter.consequences:
+        yield f"Which led to {told.label(each)}: {each.message}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

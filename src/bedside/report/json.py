@@ -1,0 +1,69 @@
+"""A Diagnosis as the JSON contract: the keys, their order and their meaning do not change between versions.
+
+JSON has no NaN and no infinity, and most parsers refuse Python's spelling of them, so they are written as the
+strings "NaN", "Infinity" and "-Infinity". New keys are only ever added at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bedside import __version__
+from bedside.finding import Diagnosis, Finding
+
+
+def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The contract as plain dicts and lists, ready for `json.dumps(..., allow_nan=False)`."""
+    return {
+        "bedside": __version__,
+        "run": diagnosis.run,
+        "format": diagnosis.format,
+        "steps": diagnosis.steps,
+        "verdict": diagnosis.verdict,
+        "findings": [_finding(each) for each in diagnosis.findings],
+        "not_examined": [{"code": each.code, "needs": list(each.needs)} for each in diagnosis.not_examined],
+        "examined": list(diagnosis.examined),
+        "notes": list(diagnosis.notes),
+        "axis": diagnosis.axis,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.word,
+        "confidence": plain(finding.confidence),
+        "first_step": finding.first_step,
+        "last_step": finding.last_step,
+        "where": list(finding.where),
+        "primary": finding.primary,
+        "message": finding.message,
+        "evidence": plain(finding.evidence),
+        "causes": list(finding.causes),
+        "could_also_be": list(finding.could_also_be),
+        "try": list(finding.try_),
+        "preview": finding.preview,
+        "series": list(finding.series),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Whatever a rule put into its evidence, as JSON can hold it."""
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays, without importing numpy
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(each) for each in value)
+    return str(value)

@@ -1,0 +1,72 @@
+"""A Diagnosis as Markdown, for pull-request comments and job summaries: the story open, the rest folded away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bedside.finding import Diagnosis, Finding
+from bedside.report import story as told
+from bedside.report.story import Chapter
+from bedside.report.wording import listed, plural, printable, value, words
+
+
+def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
+    whole = told.story(diagnosis)
+    name = escaped(told.run_name(diagnosis))
+    parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
+    for place, chapter in enumerate(whole.chapters):
+        parts += list(_chapter(chapter, diagnosis, full=place == 0))
+    if whole.notes:
+        parts.append("\n".join(f"- *note* {_label(note)}: {escaped(note.message)}" for note in whole.notes))
+    if diagnosis.notes:
+        parts.append("**About this log**\n\n" + "\n".join(f"- {escaped(note)}" for note in diagnosis.notes))
+    if not diagnosis.findings and diagnosis.examined:
+        parts.append(f"Examined: {told.examined(diagnosis)}; nothing found.")
+    if groups := told.unexamined(diagnosis):
+        rows = "\n".join(f"- {escaped(group.needs)}: {listed(group.codes, most=8)}" for group in groups)
+        summary = f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need"
+        parts.append(f"<details><summary>{summary}</summary>\n\n{rows}\n\n</details>")
+    return "\n\n".join(parts) + "\n"
+
+
+def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[str]:
+    finding = chapter.finding
+    yield f"**{finding.severity.word}** {_label(finding)}: {escaped(finding.message)}"
+    facts = [told.when(finding, diagnosis), told.how_sure(finding)]
+    if finding.where:
+        facts.insert(0, "in " + listed(f"`{printable(place)}`" for place in finding.where))
+    yield _sentence("; ".join(facts))
+    if full and finding.evidence:
+        head = " | ".join(escaped(words(key)) for key in finding.evidence)
+        row = " | ".join(escaped(value(each)) for each in finding.evidence.values())
+        yield f"| {head} |\n|{'---|' * len(finding.evidence)}\n| {row} |"
+    if finding.try_:
+        tries = finding.try_ if full else finding.try_[:1]
+        listing = "\n".join(f"{place}. {escaped(each)}" for place, each in enumerate(tries, 1))
+        yield "What to try, most likely first:\n\n" + listing if full else f"Try: {escaped(tries[0])}"
+    if full and finding.could_also_be:
+        yield "What else it could be, and how to tell:\n\n" + "\n".join(
+            f"- {escaped(x)}" for x in finding.could_also_be
+        )
+    if chapter.consequences:
+        yield "Which led to:\n\n" + "\n".join(
+            f"- {_label(each)}, {told.when(each, diagnosis)}: {escaped(each.message)}" for each in chapter.consequences
+        )
+
+
+def _label(finding: Finding) -> str:
+    return f"`{finding.code}` {told.label(finding).removeprefix(finding.code + ' ')}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:].rstrip(".") + "." if text else text
+
+
+def escaped(text: str) -> str:
+    """What Markdown and HTML would take for their own, disarmed; `code` keeps its backticks."""
+    pieces = re.split(r"(`[^`\n]*`)", printable(text))
+    return "".join(
+        piece.replace("|", "\\|") if index % 2 else re.sub(r"([\\`*_\[\]<>#|@~])", r"\\\1", piece)
+        for index, piece in enumerate(pieces)
+    )

@@ -1,0 +1,45 @@
+"""Lines on a terminal: the same words, with colour where there is a terminal that wants it.
+
+NO_COLOR and the terminal's own abilities are rich's business; rich is loaded only when somebody is looking.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from bedside.report.lines import WIDTH, Line, plain
+
+LOOKS = {
+    "error": "bold red",
+    "sick": "bold red",
+    "warning": "bold yellow",
+    "unclear": "bold yellow",
+    "healthy": "bold green",
+    "note": "cyan",
+    "curve": "blue",
+    "strong": "bold",
+    "quiet": "dim",
+}
+
+
+def show(lines: Iterable[Line]) -> None:
+    """Print lines to standard output."""
+    if not sys.stdout.isatty():
+        print(plain(lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(Text.assemble(*((text, LOOKS.get(role, "")) for text, role in line)), soft_wrap=True)
+
+
+def width() -> int:
+    """Columns to write in: the terminal's, but never more than a comfortable line."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    from shutil import get_terminal_size
+
+    return max(40, min(WIDTH, get_terminal_size().columns))

@@ -1,0 +1,179 @@
+"""A Diagnosis as a page of text: the verdict, a small picture, one story, and briefly everything else.
+
+Never wider than 100 columns. `diagnosis_lines` keeps the roles of the parts for a terminal's colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bedside.finding import Diagnosis, Finding
+from bedside.report import story as told
+from bedside.report.lines import WIDTH, Line, line, plain, wrapped
+from bedside.report.sparkline import column, sparkline
+from bedside.report.story import Chapter
+from bedside.report.wording import listed, number, percent, plural, printable, since, span, value, words
+
+CONSEQUENCES, NEEDS = 8, 5  # lines of each at most; the rest is counted
+LABEL = 11  # columns of "how sure", "numbers" and their like
+
+
+def diagnosis_to_text(diagnosis: Diagnosis, width: int = WIDTH) -> str:
+    return plain(diagnosis_lines(diagnosis, width))
+
+
+def diagnosis_lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[Line]:
+    """The report, line by line, with the role of each part."""
+    whole = told.story(diagnosis)
+    blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width))]
+    if whole.chapters:
+        blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
+    blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
+    blocks.append([each for note in whole.notes for each in _note(note, diagnosis, width)])
+    blocks.append(list(_about(diagnosis, width)))
+    blocks.append(list(_coverage(diagnosis, width, found=bool(diagnosis.findings))))
+    lines: list[Line] = []
+    for block in filter(None, blocks):
+        lines += [line(), *block] if lines else block
+    return lines
+
+
+def _verdict(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    yield from wrapped(
+        (told.run_name(diagnosis), "strong"),
+        f" · {told.how_long(diagnosis)} · ",
+        (told.headline(diagnosis), diagnosis.verdict),
+        rest="  ",
+        width=width,
+    )
+
+
+def _curves(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """The curves on one common axis of steps, with the primary finding's onset marked beneath."""
+    rows = []
+    across = max(16, 48 * width // WIDTH)  # about half a line is left for names and numbers
+    curves = {key: diagnosis.pictures[key] for key in told.shown_curves(diagnosis)}
+    first = min((points[0][0] for points in curves.values()), default=0)
+    last = max(diagnosis.steps - 1, first)
+    for key, points in curves.items():
+        name, begins, ends = printable(key), number(points[0][1]), number(points[-1][1])
+        if all(value == points[0][1] for _, value in points) and len(points) > 1:
+            rows.append((name, begins, "─" * across, "constant"))
+        else:
+            curve = sparkline(points, across, first=first, last=last)
+            rows.append((name, begins, curve.drawn, ends + (" (log)" if curve.log else "")))
+    if not rows:
+        return
+    names = min(max(len(name) for name, *_ in rows), max(8, width - across - 30))
+    begins_width = max(len(begins) for _, begins, *_ in rows)
+    for name, begins, drawn, ends in rows:
+        short = name if len(name) <= names else "…" + name[-names + 1 :]
+        yield line((f"  {short:<{names}}  ", "quiet"), f"{begins:>{begins_width}} ", (drawn, "curve"), f" {ends}")
+    marked = told.onset(diagnosis)
+    if marked is not None and diagnosis.primary is not None:
+        at = 2 + names + 2 + begins_width + 1 + column(marked, across, first, last)
+        said = f"{diagnosis.primary.code} begins, {span(marked, marked, diagnosis.axis)}"
+        text = f"▲ {said}" if at + 2 + len(said) <= width else f"{said} ▲"
+        yield line((" " * (at if text[0] == "▲" else at + 1 - len(text)) + text, diagnosis.primary.severity.word))
+
+
+def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """The finding that explains the others, told in full."""
+    finding = chapter.finding
+    yield from _title(finding, width)
+    yield from wrapped((printable(finding.message), "strong"), first="  ", width=width)
+    yield line()
+    if finding.where:
+        yield from _row("where", listed(map(printable, finding.where)), width)
+    yield from _row("when", told.when(finding, diagnosis), width)
+    yield from _row("how sure", percent(finding.confidence), width)
+    if causes := told.brought_about_by(finding, diagnosis):
+        yield from _row("because of", listed(told.label(each) for each in causes), width)
+    if finding.evidence:
+        numbers = " · ".join(f"{words(key)} {value(each)}" for key, each in finding.evidence.items())
+        yield from _row("numbers", numbers, width)
+    if finding.try_:
+        yield line()
+        yield line("  What to try, most likely first:")
+        for place, each in enumerate(finding.try_, 1):
+            yield from wrapped(printable(each), first=f"    {place}. ", width=width)
+    if finding.could_also_be:
+        yield line()
+        yield line("  What else it could be, and how to tell:")
+        for each in finding.could_also_be:
+            yield from wrapped(printable(each), first="    - ", width=width)
+    yield from _led_to(chapter, diagnosis, width)
+    yield line()
+    yield line((f"  More: bedside explain {finding.code}", "quiet"))
+
+
+def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """Another finding in brief: what, where, since when, and the first thing to try."""
+    finding = chapter.finding
+    yield from _title(finding, width)
+    yield from wrapped(printable(finding.message), first="  ", width=width)
+    place = f" in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
+    yield from wrapped(
+        (f"{told.when(finding, diagnosis)}{place}; {told.how_sure(finding)}.", "quiet"), first="  ", width=width
+    )
+    if finding.try_:
+        yield from wrapped("Try: " + printable(finding.try_[0]), first="  ", rest="       ", width=width)
+    yield from _led_to(chapter, diagnosis, width, gap=False)
+
+
+def _led_to(chapter: Chapter, diagnosis: Diagnosis, width: int, *, gap: bool = True) -> Iterator[Line]:
+    if not chapter.consequences:
+        return
+    if gap:
+        yield line()
+    yield line("  Which led to:")
+    for each in chapter.consequences[:CONSEQUENCES]:
+        said = f"{told.label(each)}, {since(each.first_step, diagnosis.axis)}: {printable(each.message)}"
+        yield line("    → " + shortened(said, width - 6))
+    if (more := len(chapter.consequences) - CONSEQUENCES) > 0:
+        yield line((f"    … and {plural(more, 'more finding')}", "quiet"))
+
+
+def _note(finding: Finding, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    yield from wrapped(
+        ("note", "note"), f"  {told.label(finding)}: {printable(finding.message)}", rest="      ", width=width
+    )
+
+
+def _about(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    if diagnosis.notes:
+        yield line(("About this log:", "quiet"))
+    for note in diagnosis.notes:
+        yield from wrapped((printable(note), "quiet"), first="  - ", width=width)
+
+
+def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line]:
+    """What was looked at when nothing was found, and always what could not be."""
+    if diagnosis.examined and not found:
+        yield from wrapped((f"Examined: {told.examined(diagnosis)}; nothing found.", "quiet"), rest="  ", width=width)
+    groups = told.unexamined(diagnosis)
+    if not groups:
+        return
+    looked = len(diagnosis.examined)
+    every = looked + len(diagnosis.not_examined)
+    yield line((f"Not examined: {len(diagnosis.not_examined)} of {plural(every, 'rule')}, which would need", "quiet"))
+    for group in groups[:NEEDS]:
+        yield from wrapped((f"{group.needs}: {listed(group.codes, most=8)}", "quiet"), first="  - ", width=width)
+    if rest := groups[NEEDS:]:
+        codes = sum(len(group.codes) for group in rest)
+        needs = listed((group.needs for group in rest), most=4)
+        yield from wrapped((f"for {plural(codes, 'rule')} more: {needs}", "quiet"), first="  - ", width=width)
+
+
+def _title(finding: Finding, width: int) -> Iterator[Line]:
+    severity = finding.severity.word
+    yield from wrapped((severity.upper(), severity), f"  {told.label(finding)}", width=width)
+
+
+def _row(name: str, said: str, width: int) -> Iterator[Line]:
+    yield from wrapped((f"{name:<{LABEL}}", "quiet"), said, first="  ", rest=" " * (2 + LABEL), width=width)
+
+
+def shortened(text: str, width: int) -> str:
+    """One line of it, with an ellipsis where it was cut."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
