@@ -29,18 +29,17 @@ def curve_svg(name: str, points: Points, *, first: int, last: int, onset: int | 
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(said)}" '
         'style="width:100%;max-width:640px;height:auto;display:block" font-size="11" font-family="inherit">',
         _text(LEFT, 12, told, "start", bold=True),
-        _text(LEFT - 6, TOP + 8, number(high), "end"),
-        _text(LEFT - 6, HEIGHT - BOTTOM, number(low), "end") if high > low else "",
+        _text(LEFT - 6, _y(high, low, high, log) + 4, number(high), "end"),
+        _text(LEFT - 6, _y(low, low, high, log) + 4, number(low), "end") if high > low else "",
         _text(LEFT, HEIGHT - 6, count(first), "start"),
         _text(WIDTH - RIGHT, HEIGHT - 6, count(last), "end"),
         f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="currentColor" opacity=".35"/>',
     ]
     if onset is not None:
         x = _x(onset, first, last)
-        parts.append(
-            f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="{ALARM}" stroke-dasharray="4 3"/>'
-            + _text(min(x + 4, WIDTH - 90), 12, f"onset {count(onset)}", "start", colour=ALARM)
-        )
+        side, shift = ("start", 4) if x < WIDTH * 0.8 else ("end", -4)
+        parts.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="{ALARM}" stroke-dasharray="4 3"/>')
+        parts.append(_text(x + shift, TOP + 9, f"onset {count(onset)}", side, colour=ALARM))
     for step, value in points:
         if not math.isfinite(value):
             parts.append(f'<path d="M{_x(step, first, last):.1f} {TOP}v6" stroke="{ALARM}" stroke-width="1.5"/>')
@@ -76,4 +75,4 @@ def _y(value: float, low: float, high: float, log: bool) -> float:
 
 def _text(x: float, y: float, said: str, anchor: str, *, bold: bool = False, colour: str = "currentColor") -> str:
     weight = ' font-weight="600"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" fill="{colour}"{weight}>{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>{escape(said)}</text>'
