@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.rules.rule import Rule, rule
+from bedside.rules.silent_parameter import silent_parameter
+from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.uncovered_parameter import uncovered_parameter
 
-CATALOGUE: tuple[Rule, ...] = ()
+CATALOGUE: tuple[Rule, ...] = (
+    silent_parameter,
+    uncovered_parameter,
+    stale_optimizer,
+)
 
 
 def find_rule(word: str, catalogue: tuple[Rule, ...] = CATALOGUE) -> Rule:

@@ -1,0 +1,92 @@
+"""Trainable parameters never get a gradient, so they keep their first values.
+
+## What it sees
+Parameters that require a gradient, were watched for many steps, and had none at any of them.
+
+## Why it matters
+The loss does not depend on them: a `detach()`, a `no_grad()`, an `.item()` or a numpy round trip cut the graph, or
+`forward` never uses them. Layers in front of a cut keep their random features; the loss still falls, because what
+comes after the cut fits it as well as it can.
+
+## How it decides
+`gradient_steps` is 0 after at least `steps` watched steps. A gradient of exactly zero is a gradient: that is
+dead-layer's business. Parameters frozen with `requires_grad_(False)` are not trainable and do not count.
+
+## When it is wrong
+Branches used on few batches only (experts of a mixture, one head per task), and heads that a pretrained model
+brings along and this task does not need (harmless; freeze them to say so).
+
+## What to try
+1. Look for what cuts the graph between the named module and the loss: detach, no_grad, argmax, numpy.
+2. If it is not meant to be used, delete it or freeze it with `requires_grad_(False)`.
+
+## Example
+>>> from bedside.record.run import Parameter
+>>> from bedside.testing import a_run
+>>> front = Parameter("front.weight", "front", 4096, gradient_steps=0, watched_steps=200)
+>>> head = Parameter("head.weight", "head", 640, gradient_steps=200, watched_steps=200)
+>>> print(*silent_parameter.check(a_run(loss=[2.3, 1.9], parameters=[front, head])))
+GRD104 silent-parameter: `front` (4,096 of 4,736 trainable numbers) had no gradient in 200 steps.
+
+## References
+- PyTorch documentation, DistributedDataParallel: `find_unused_parameters`, the same fault met by its crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.report.wording import count, listed, steps
+from bedside.rules.leaves import places
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    steps: int = 50  # a branch that one batch in ten uses stays silent this long once in 200 runs: 0.9 ** 50
+
+
+@rule("GRD104", severity=Severity.WARNING, needs=[], limits=Limits())
+def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
+    trainable = [parameter for parameter in run.parameters if parameter.trainable]
+    if not trainable:
+        raise NotEnough("the model's parameters (a watched run)")
+    watched = max(parameter.watched_steps for parameter in trainable)
+    if watched < limits.steps:
+        raise NotEnough(f"{limits.steps} watched steps, has {watched}")
+    silent = [p for p in trainable if p.gradient_steps == 0 and p.watched_steps >= limits.steps]
+    if not silent or len(silent) == len(trainable):  # nobody has one: the step was taken without a backward
+        return
+    quiet = {p.name for p in silent}
+    spoken = {p.owner for p in trainable if p.name not in quiet}
+    # A module of which only the bias is silent is named by that parameter.
+    names = [p.owner if p.owner not in spoken else p.name for p in silent]
+    everyone = [p.owner if p.owner not in spoken else p.name for p in trainable]
+    where = places(list(dict.fromkeys(names)), of=list(dict.fromkeys(everyone)))
+    size, total = sum(p.size for p in silent), sum(p.size for p in trainable)
+    fewest = min(p.watched_steps for p in silent)
+    yield silent_parameter.finding(
+        f"{listed(f'`{place}`' for place in where)} ({count(size)} of {count(total)} trainable numbers) had no "
+        f"gradient in {steps(fewest, run.axis)}.",
+        first_step=0,
+        last_step=max(0, run.steps - 1),
+        confidence=0.95 if fewest >= 5 * limits.steps else 0.8,
+        where=where,
+        evidence={"silent": sorted(quiet)[:20], "share": size / total, "watched_steps": fewest},
+        could_also_be=(
+            "a branch that few batches use: print the batches on which `forward` reaches it",
+            "a head that the pretrained model brought along and this task does not need: freeze it",
+        ),
+        try_=(
+            f"look for what cuts the graph after `{where[0]}`: detach(), no_grad(), .item(), argmax or numpy",
+            f"if it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False)",
+        ),
+    )
+
+
+def _getter(place: str, parameters: set[str]) -> str:
+    """Works for names such as `layers.0` too, which are no attribute paths in Python."""
+    return f'get_parameter("{place}")' if place in parameters else f'get_submodule("{place}")'

@@ -1,0 +1,91 @@
+"""Trainable parameters are in no optimizer, so no step can ever move them.
+
+## What it sees
+Parameters that require a gradient and that none of the watched optimizers holds.
+
+## Why it matters
+The backward pass computes their gradients and nobody uses them. The rest of the network learns around weights that
+stay random, so the loss falls, only not as far as it could. Typical: the optimizer was built before a head was
+added, or from one part of the model only.
+
+## How it decides
+From the optimizers' own parameter lists, at the first step. When the optimizer holds only the back of the model and
+everything in front of it is left out, that is most likely fine-tuning of a head, and it is a note.
+
+## When it is wrong
+Parameters moved by hand or by an optimizer that is not watched; a second optimizer that has not stepped yet.
+
+## What to try
+1. Build the optimizer after the model is complete, from `model.parameters()`.
+2. Add what is missing: `optimizer.add_param_group({"params": model.head.parameters()})`.
+3. If they are meant to stay as they are, freeze them with `requires_grad_(False)`: the backward pass gets cheaper.
+
+## Example
+>>> from bedside.record.run import Parameter
+>>> from bedside.testing import a_run
+>>> body = Parameter("body.weight", "body", 4096)
+>>> head = Parameter("head.weight", "head", 640, in_optimizer=False)
+>>> print(*uncovered_parameter.check(a_run(loss=[2.3, 1.9], parameters=[body, head])))
+LOP108 uncovered-parameter: No optimizer holds `head` (640 of 4,736 trainable numbers): it keeps its first values.
+
+## References
+- huggingface/accelerate#2665: an optimizer whose steps moved nothing, noticed late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Parameter, Run
+from bedside.report.wording import count, listed
+from bedside.rules.leaves import places
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A parameter is in an optimizer or it is not: nothing to set."""
+
+
+@rule("LOP108", severity=Severity.ERROR, needs=[], limits=Limits())
+def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
+    trainable = [parameter for parameter in run.parameters if parameter.trainable]
+    if not trainable:
+        raise NotEnough("the model's parameters (a watched run)")
+    missing = [parameter for parameter in trainable if not parameter.in_optimizer]
+    if not missing:
+        return
+    only_the_back = _leads(missing, trainable)
+    held = {p.owner for p in trainable if p.in_optimizer}
+    names = list(dict.fromkeys(p.owner if p.owner not in held else p.name for p in missing))
+    everyone = [p.owner if p.owner not in held else p.name for p in trainable]
+    where = places(names, of=everyone) if len(missing) < len(trainable) else []
+    size, total = sum(p.size for p in missing), sum(p.size for p in trainable)
+    what = listed(f"`{place}`" for place in where) if where else "any of the model's parameters"
+    them = "they keep their" if len(where) != 1 else "it keeps its"
+    module = where[0] if where and where[0] not in {p.name for p in missing} else ""
+    add = f'model.get_submodule("{module}").parameters()' if module else "the missing parameters"
+    yield uncovered_parameter.finding(
+        f"No optimizer holds {what} ({count(size)} of {count(total)} trainable numbers): {them} first values.",
+        first_step=0,
+        last_step=max(0, run.steps - 1),
+        confidence=0.6 if only_the_back else 0.98,
+        where=where,
+        evidence={"uncovered": [p.name for p in missing][:20], "share": size / total},
+        could_also_be=(
+            "fine-tuning of the back on purpose: freeze the front with requires_grad_(False) to say so",
+            "another optimizer moves them that bedside does not watch: pass every optimizer to watch()",
+        ),
+        try_=(
+            "build the optimizer after the model is complete: torch.optim.AdamW(model.parameters(), lr=…)",
+            f'add what is missing: optimizer.add_param_group({{"params": {add}}})',
+        ),
+        severity=Severity.NOTE if only_the_back else Severity.ERROR,
+    )
+
+
+def _leads(missing: Sequence[Parameter], trainable: Sequence[Parameter]) -> bool:
+    """Whether everything up to some point of the model is missing and everything after it is held."""
+    return len(missing) < len(trainable) and list(missing) == list(trainable[: len(missing)])

@@ -1,0 +1,53 @@
+from bedside.finding import NotExamined
+from bedside.record.run import Parameter
+from bedside.rules.silent_parameter import silent_parameter
+from bedside.testing import a_run
+
+
+def parameter(name, gradient_steps, *, watched=200, trainable=True, owner=None):
+    return Parameter(
+        name, owner or name.rpartition(".")[0], 64, gradient_steps=gradient_steps, watched_steps=watched,
+        trainable=trainable,
+    )  # fmt: skip
+
+
+def check(*parameters):
+    return silent_parameter.check(a_run(loss=[2.0] * 200, parameters=parameters))
+
+
+def test_speaks_when_a_module_never_gets_a_gradient():
+    [found] = check(parameter("front.weight", 0), parameter("front.bias", 0), parameter("head.weight", 200))
+    assert found.where == ("front",)
+    assert "200 steps" in found.message
+    assert 'get_submodule("front")' in found.try_[1]
+
+
+def test_names_the_container_when_all_of_it_is_silent():
+    [found] = check(
+        parameter("layers.0.a.weight", 0), parameter("layers.0.b.weight", 0), parameter("layers.1.a.weight", 200)
+    )
+    assert found.where == ("layers.0",)
+
+
+def test_names_the_parameter_when_the_rest_of_its_module_learns():
+    [found] = check(parameter("head.weight", 200), parameter("head.bias", 0))
+    assert found.where == ("head.bias",)
+    assert 'get_parameter("head.bias")' in found.try_[1]
+
+
+def test_stays_silent_when_every_parameter_gets_a_gradient():
+    assert not check(parameter("front.weight", 200), parameter("head.weight", 3))
+
+
+def test_stays_silent_about_frozen_parameters():
+    assert not check(parameter("front.weight", 0, trainable=False), parameter("head.weight", 200))
+
+
+def test_stays_silent_when_nobody_gets_a_gradient_because_that_is_another_fault():
+    assert not check(parameter("front.weight", 0), parameter("head.weight", 0))
+
+
+def test_says_so_when_the_run_is_too_short_or_was_not_watched():
+    short = a_run(loss=[1.0], parameters=[parameter("a.weight", 0, watched=3)])
+    assert isinstance(silent_parameter.examine(short), NotExamined)
+    assert isinstance(silent_parameter.examine(a_run(loss=[1.0, 2.0])), NotExamined)
