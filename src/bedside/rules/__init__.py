@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bedside.errors import unknown_name
+from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.rule import Rule, rule
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.uncovered_parameter import uncovered_parameter
 
 CATALOGUE: tuple[Rule, ...] = (
+    nonfinite_loss,
     silent_parameter,
     uncovered_parameter,
     stale_optimizer,

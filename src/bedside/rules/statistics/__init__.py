@@ -9,27 +9,35 @@ autocorrelation time, in units of the curve's own noise.
     trend       does it rise or fall, by how much, and is that more than chance
     changes     when did the level change, and by how much
     segments    the stretches between restarts
+    outline     the curve without its wiggles: where it began, its best, where it is now
+    confidence  how sure to be, from how far beyond the limit
 """
 
 from __future__ import annotations
 
 from bedside.rules.statistics.blocks import Blocks, in_blocks
 from bedside.rules.statistics.changes import Shift, change_points, level_shift
+from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
+from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
 
 __all__ = [
     "Blocks",
+    "Outline",
     "Shift",
     "Trend",
     "autocorrelation_time",
     "change_points",
+    "how_sure",
     "in_blocks",
     "kendall",
     "level_shift",
     "mad",
     "noise_level",
+    "outline",
+    "running_median",
     "segments",
     "theil_sen",
     "trend",

@@ -1,0 +1,50 @@
+"""Which way is better: accuracy goes up, losses and error rates go down. The one place that knows.
+
+>>> goes_up("accuracy"), goes_up("val/loss"), goes_up("val/wer"), goes_up("val/num_examples")
+(True, False, False, None)
+"""
+
+from __future__ import annotations
+
+import re
+
+# Words of a metric's name, after splitting it at / _ - . @ and at capitals.
+BETTER_HIGH = """
+accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
+rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hit hits psnr ssim score r2 mcc matthews pearson spearman
+spearmanr kappa correlation corr reward rewards return returns success win exact em pass specificity sensitivity
+cider spice bertscore margin margins
+"""
+BETTER_LOW = """
+loss nll bce ce crossentropy mse rmse mae mape smape rmsle msle huber hinge error err errors perplexity ppl bpb bpc
+bits wer cer ter fid kid eer lpips distance divergence brier ece regret deviance crps logloss chamfer epe fpr fnr
+"""
+UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
+PHRASES_UP = ("mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
+PHRASES_DOWN = ("cross_entropy", "binary_crossentropy", "log_loss", "dice_loss", "neg_log_likelihood", "error_rate")
+
+
+def goes_up(name: str) -> bool | None:
+    """True if a higher value of the metric is better, False if lower, None if nothing is known about it."""
+    tail = name.split("/", 1)[1] if name.startswith(("val/", "train/", "test/", "eval/")) else name
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tail).lower()
+    for phrases, answer in ((PHRASES_DOWN, False), (PHRASES_UP, True)):
+        if any(phrase in plain for phrase in phrases):
+            return answer
+    words = [word for word in re.split(r"[^a-z0-9]+|@\d+", plain) if word]
+    if words and words[-1] == "rate" and {"error", "err"} & set(words):
+        return False
+    # The last telling word names the metric: `answer_loss`, `loss_accuracy` is an accuracy.
+    for word in reversed(words):
+        bare = word.rstrip("0123456789") or word
+        if word in DOWN or bare in DOWN or bare.endswith("loss"):
+            return False
+        if word in UP or bare in UP or bare.endswith(("accuracy", "acc")):
+            return True
+    return None
+
+
+def is_loss(name: str) -> bool:
+    """A loss, or a likelihood in other words; not an error rate, which has a scale of its own."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    return any(word.endswith("loss") or word in {"nll", "crossentropy"} for word in words)

@@ -1,0 +1,66 @@
+"""Which curves of a run are losses that should fall: the training loss, the validation losses, and what is neither."""
+
+from __future__ import annotations
+
+from bedside.finding import NotEnough
+from bedside.record.metrics import goes_up, is_loss
+from bedside.record.run import Run
+from bedside.record.series import Series
+
+# Written by policy-optimisation trainers beside a "loss" that is a surrogate: it need not fall, and may be negative.
+SURROGATE_SIGNS = frozenset(
+    [
+        "kl",
+        "reward",
+        "reward_std",
+        "clip_ratio",
+        "clip_frac",
+        "clipfrac",
+        "policy_loss",
+        "value_loss",
+        "advantage",
+        "advantages",
+        "entropy",
+        "completion_length",
+        "num_tokens_per_completion",
+        "ep_rew_mean",
+        "episode_reward",
+        "approx_kl",
+        "objective/kl",
+    ]
+)
+
+
+def training_loss(run: Run) -> Series:
+    """The training loss per step, or per epoch where only that was logged; may be empty."""
+    return run.loss or run.series("loss_epoch")
+
+
+def validation_losses(run: Run) -> list[Series]:
+    """Every loss on held-out data: `val/loss`, one per evaluation set, and losses under names of their own."""
+    every = [series for series in run.matching("val/") if series and is_loss(series.vital)]
+    main = [series for series in every if series.vital == "val/loss"]
+    return main or every
+
+
+def validation_metrics(run: Run) -> list[Series]:
+    """Held-out metrics that are no loss and whose better direction is known: accuracy, WER, BLEU."""
+    return [
+        series
+        for series in run.matching("val/")
+        if series and not is_loss(series.vital) and goes_up(series.vital) is not None
+    ]
+
+
+def judged_loss(run: Run) -> Series:
+    """The loss that tells whether training works: the training loss, or the validation loss of a log without one."""
+    for series in (training_loss(run), *validation_losses(run)):
+        if len(series.finite()):
+            return series
+    raise NotEnough("loss or val/loss")
+
+
+def is_surrogate(run: Run) -> bool:
+    """True where the loss is a policy-optimisation surrogate (PPO, GRPO): its level means nothing."""
+    names = {vital.rsplit("/", 1)[-1].lower() for vital in run.vitals} | {vital.lower() for vital in run.vitals}
+    return bool(names & SURROGATE_SIGNS)

@@ -1,0 +1,74 @@
+"""A curve without its wiggles: running medians at no more than a few hundred places, and the levels that matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.record.series import Series, Steps, Values
+from bedside.rules.statistics.blocks import in_blocks
+from bedside.rules.statistics.noise import noise_level
+
+PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
+WINDOW = 5  # places in a running median: two wild ones in a row do not move it
+LAST = 0.05  # of the readings make "now": short enough to notice an end that went wrong
+FEWEST_NOW = 3  # readings: the median of three ignores one
+
+
+@dataclass(frozen=True)
+class Outline:
+    """`values` at `steps` follow the curve with its noise taken out; `noise` is the σ of one reading around it."""
+
+    steps: Steps
+    values: Values
+    noise: float
+    start: float  # the level it began at: the first reading or the first median, whichever is higher
+    now: float  # the median of the last twentieth of the readings
+
+    @property
+    def best(self) -> float:
+        """The lowest level it ever had."""
+        return float(self.values.min())
+
+    @property
+    def best_place(self) -> int:
+        """Index of the last time it was at its lowest."""
+        return len(self.values) - 1 - int(np.argmin(self.values[::-1]))
+
+    @property
+    def progress(self) -> float:
+        """What was won since the start; never negative."""
+        return max(0.0, self.start - self.best)
+
+    def stays_above(self, level: float) -> int:
+        """Index from which the curve never comes back to `level`; its length if it is there at the end."""
+        below = np.flatnonzero(self.values <= level)
+        return int(below[-1]) + 1 if len(below) else 0
+
+
+def outline(series: Series) -> Outline:
+    """The outline of the finite readings of `series`; there must be at least one."""
+    finite = series.finite()
+    n = len(finite)
+    if n > PLACES:
+        blocks = in_blocks(finite, size=-(-n // PLACES))
+        steps, values = blocks.first_steps, blocks.medians
+    else:
+        steps, values = finite.steps, finite.values
+    smooth = running_median(values, WINDOW if len(values) >= 3 * WINDOW else 3)
+    now = float(np.median(finite.values[-max(FEWEST_NOW, int(LAST * n)) :]))
+    start = max(float(finite.values[0]), float(smooth[0]))
+    return Outline(steps, smooth, noise_level(finite.values), start, now)
+
+
+def running_median(values: Values, window: int) -> Values:
+    """Medians of `window` (odd) neighbours; at the ends of as many as there are, so that nothing is invented."""
+    half = window // 2
+    if len(values) <= 2 * half:
+        return values.copy()
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
+    ends = range(half)
+    first = [np.median(values[: i + half + 1]) for i in ends]
+    last = [np.median(values[len(values) - half - 1 - i :]) for i in reversed(ends)]
+    return np.concatenate([first, smooth, last])
