@@ -40,3 +40,16 @@ def lower_learning_rate(run: Run, first: int, last: int, by: float = 10.0) -> st
     if math.isfinite(old) and old > 0:
         return new_learning_rate(old, old / by)
     return f"lower the learning rate {number(by)}-fold"
+
+
+def raise_learning_rate(run: Run, first: int, last: int, by: float = 10.0) -> str:
+    """Raise it by a factor, with the number when it is known."""
+    old = learning_rate(run, first, last)
+    if math.isfinite(old) and old > 0:
+        return new_learning_rate(old, old * by)
+    return f"raise the learning rate {number(by)}-fold"
+
+
+def moment(run: Run, step: int) -> str:
+    """`step 1,200`, or `epoch 12` where the log counts in epochs."""
+    return f"{'epoch' if run.axis == 'epoch' else 'step'} {step:,}"

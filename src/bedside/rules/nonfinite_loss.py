@@ -117,9 +117,9 @@ def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], sta
         message = f"The {name} is {what} since {moment(run, step)}, {extent}; {before}."
     early = first < limits.early
     advice = [
-        "Find the operation: torch.autograd.set_detect_anomaly(True) on the first batch; look for log(0), 0/0, a "
-        "fully masked softmax and NaN in the data.",
-        lower_learning_rate(run, step),
+        "find the operation with torch.autograd.set_detect_anomaly(True): log(0), 0/0, a fully masked softmax, NaN in "
+        "the data",
+        lower_learning_rate(run, 0, step),
     ]
     return nonfinite_loss.finding(
         message,
@@ -134,8 +134,8 @@ def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], sta
         },
         series=[series.key, "grad_norm"],
         could_also_be=[
-            "NaN in one batch of the data: run the batch of that step through the model alone.",
-            "float16 overflow: repeat the step in float32.",
+            "NaN in one batch of the data: run the batch of that step through the model alone",
+            "float16 overflow: repeat the step in float32",
         ],
-        try_=advice if early else [*reversed(advice), "Clip the gradient norm to 1.0."],
+        try_=advice if early else [*reversed(advice), "clip the gradient norm to 1.0"],
     )
