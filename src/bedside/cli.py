@@ -1,0 +1,114 @@
+"""The command line: parse, call one function, choose the exit code.
+
+Exit codes as linters have them: 0 nothing at or above `--fail-on`, 1 findings, 2 it could not look, with a
+three-line error. Every command is a file in `commands/`, which imports what is heavy inside its function, so
+that `bedside --help` is quick on a machine without torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from bedside import __version__
+from bedside.commands.demo import demo
+from bedside.commands.diagnose import diagnose
+from bedside.commands.explain import explain
+from bedside.commands.report import report
+from bedside.commands.rules import rules
+from bedside.errors import BadOption, BedsideError, unknown_name
+
+COULD_NOT_LOOK = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+READER_LEFT = 141  # 128 + SIGPIPE
+
+
+class _Commands(click.Group):
+    """A group that answers an unknown command with the nearest ones."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            raise unknown_name("command", name, self.list_commands(ctx), try_="bedside --help")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bedside", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """The bedside monitor for neural-network training.
+
+    Says what is wrong with a run, where, since when, how sure it is, and what to try.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for each in (demo, diagnose, explain, rules, report):
+    commands.add_command(each)
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """The `bedside` command."""
+    sys.exit(run(args))
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no exception gets past this door."""
+    with contextlib.suppress(AttributeError, ValueError):  # a terminal that cannot draw bars gets question marks
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # replaced streams may lack it
+    try:
+        code = commands.main(args, prog_name="bedside", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BedsideError as error:
+        return _could_not_look(error)
+    except click.UsageError as error:
+        return _could_not_look(_in_three_lines(error))
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit) as gone:
+        if isinstance(gone, SystemExit) and not _is_broken_pipe(gone):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush stays quiet
+        return READER_LEFT
+    except Exception as unexpected:
+        if os.environ.get("BEDSIDE_DEBUG"):
+            raise
+        return _could_not_look(_a_bug(unexpected))
+
+
+def _could_not_look(error: BedsideError) -> int:
+    click.echo(str(error), err=True)
+    return COULD_NOT_LOOK
+
+
+def _is_broken_pipe(gone: SystemExit) -> bool:
+    """click and rich turn a broken pipe into an exit of their own."""
+    return isinstance(gone.__context__, BrokenPipeError)
+
+
+def _in_three_lines(error: click.UsageError) -> BedsideError:
+    """click's complaint in the form that every error here has."""
+    where = error.ctx.command_path if error.ctx else "bedside"
+    try_ = f"{where} --help"
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        names = [name for each in error.ctx.command.params for name in each.opts if name.startswith("--")]
+        return unknown_name("option", error.option_name, [*names, "--help"], try_=try_)
+    usage = error.ctx.get_usage().removeprefix("Usage: ") if error.ctx else "bedside COMMAND"
+    return BadOption(error.format_message(), expected=" ".join(usage.split()), try_=try_)
+
+
+def _a_bug(unexpected: Exception) -> BedsideError:
+    what = f"bedside itself failed: {type(unexpected).__name__}: {unexpected}".splitlines()[0]
+    return BedsideError(
+        what,
+        expected="no exception to get this far, whatever the input; please report it with the traceback",
+        try_="the same command with BEDSIDE_DEBUG=1 in front of it, which shows the traceback",
+    )

@@ -1,0 +1,1 @@
+"""One file per command; what is heavy is imported inside the function."""
