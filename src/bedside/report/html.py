@@ -7,14 +7,14 @@ colour, so that it reads on light and dark alike; everything that comes from a l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
 from bedside.report.plots import curve_svg
 from bedside.report.story import Chapter
-from bedside.report.wording import listed, plural, printable, value, words
+from bedside.report.wording import capital, listed, plural, printable, value, words
 
 BADGES = {
     "error": "#c62a2f",
@@ -46,7 +46,7 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
         parts += _chapter(chapter, diagnosis, full=place == 0, pages=pages or {})
     parts += [f"<p>{_badge('note')}{_label(note)}: {_prose(note.message)}</p>" for note in whole.notes]
     if diagnosis.notes:
-        parts.append("<h3>About this log</h3>" + _bullets(diagnosis.notes))
+        parts.append("<h3>About this log</h3>" + _bullets(map(capital, diagnosis.notes)))
     if diagnosis.examined and not diagnosis.findings:
         parts.append(f'<p class="quiet">Examined: {escape(told.examined(diagnosis))}; nothing found.</p>')
     if groups := told.unexamined(diagnosis):
@@ -101,9 +101,9 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     if finding.try_:
         tries = finding.try_ if full else finding.try_[:1]
         yield "<p>What to try, most likely first:</p><ol>" if full else "<p>Try:</p><ol>"
-        yield "".join(f"<li>{_prose(each)}</li>" for each in tries) + "</ol>"
+        yield "".join(f"<li>{_prose(capital(each))}</li>" for each in tries) + "</ol>"
     if full and finding.could_also_be:
-        yield "<p>What else it could be, and how to tell:</p>" + _bullets(finding.could_also_be)
+        yield "<p>What else it could be, and how to tell:</p>" + _bullets(map(capital, finding.could_also_be))
     if chapter.consequences:
         rows = [f"{told.label(each)}, {told.when(each, diagnosis)}: {each.message}" for each in chapter.consequences]
         yield "<p>Which led to:</p>" + _bullets(rows)
@@ -120,7 +120,7 @@ def _label(finding: Finding) -> str:
     return escape(told.label(finding))
 
 
-def _bullets(rows: tuple[str, ...] | list[str]) -> str:
+def _bullets(rows: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{_prose(row)}</li>" for row in rows) + "</ul>"
 
 

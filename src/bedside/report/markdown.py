@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.report.wording import listed, plural, printable, value, words
+from bedside.report.wording import capital, listed, plural, printable, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
@@ -20,7 +20,7 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     if whole.notes:
         parts.append("\n".join(f"- *note* {_label(note)}: {escaped(note.message)}" for note in whole.notes))
     if diagnosis.notes:
-        parts.append("**About this log**\n\n" + "\n".join(f"- {escaped(note)}" for note in diagnosis.notes))
+        parts.append("**About this log**\n\n" + _bullets(diagnosis.notes))
     if not diagnosis.findings and diagnosis.examined:
         parts.append(f"Examined: {told.examined(diagnosis)}; nothing found.")
     if groups := told.unexamined(diagnosis):
@@ -43,16 +43,20 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[
         yield f"| {head} |\n|{'---|' * len(finding.evidence)}\n| {row} |"
     if finding.try_:
         tries = finding.try_ if full else finding.try_[:1]
-        listing = "\n".join(f"{place}. {escaped(each)}" for place, each in enumerate(tries, 1))
+        listing = "\n".join(f"{place}. {escaped(capital(each))}" for place, each in enumerate(tries, 1))
         yield "What to try, most likely first:\n\n" + listing if full else f"Try: {escaped(tries[0])}"
     if full and finding.could_also_be:
-        yield "What else it could be, and how to tell:\n\n" + "\n".join(
-            f"- {escaped(x)}" for x in finding.could_also_be
-        )
+        yield "What else it could be, and how to tell:
+
+" + _bullets(finding.could_also_be)
     if chapter.consequences:
         yield "Which led to:\n\n" + "\n".join(
             f"- {_label(each)}, {told.when(each, diagnosis)}: {escaped(each.message)}" for each in chapter.consequences
         )
+
+
+def _bullets(rows: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(capital(row))}" for row in rows)
 
 
 def _label(finding: Finding) -> str:
@@ -60,7 +64,7 @@ def _label(finding: Finding) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:].rstrip(".") + "." if text else text
+    return capital(text).rstrip(".") + "."
 
 
 def escaped(text: str) -> str:

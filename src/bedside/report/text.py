@@ -12,7 +12,7 @@ from bedside.report import story as told
 from bedside.report.lines import WIDTH, Line, line, plain, wrapped
 from bedside.report.sparkline import column, sparkline
 from bedside.report.story import Chapter
-from bedside.report.wording import listed, number, percent, plural, printable, since, span, value, words
+from bedside.report.wording import capital, listed, number, percent, plural, printable, since, span, value, words
 
 CONSEQUENCES, NEEDS = 8, 5  # lines of each at most; the rest is counted
 LABEL = 11  # columns of "how sure", "numbers" and their like
@@ -96,12 +96,12 @@ def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Lin
         yield line()
         yield line("  What to try, most likely first:")
         for place, each in enumerate(finding.try_, 1):
-            yield from wrapped(printable(each), first=f"    {place}. ", width=width)
+            yield from wrapped(capital(printable(each)), first=f"    {place}. ", width=width)
     if finding.could_also_be:
         yield line()
         yield line("  What else it could be, and how to tell:")
         for each in finding.could_also_be:
-            yield from wrapped(printable(each), first="    - ", width=width)
+            yield from wrapped(capital(printable(each)), first="    - ", width=width)
     yield from _led_to(chapter, diagnosis, width)
     yield line()
     yield line((f"  More: bedside explain {finding.code}", "quiet"))
@@ -144,7 +144,7 @@ def _about(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     if diagnosis.notes:
         yield line(("About this log:", "quiet"))
     for note in diagnosis.notes:
-        yield from wrapped((printable(note), "quiet"), first="  - ", width=width)
+        yield from wrapped((capital(printable(note)), "quiet"), first="  - ", width=width)
 
 
 def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line]:

@@ -128,6 +128,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
 
 
+def capital(text: str) -> str:
+    """A sentence begins with a capital letter, a `name` or a number as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def words(name: str) -> str:
     """`relative_update` as a person says it: `relative update`."""
     return printable(name).replace("_", " ")
