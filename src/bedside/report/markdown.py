@@ -46,9 +46,7 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[
         listing = "\n".join(f"{place}. {escaped(capital(each))}" for place, each in enumerate(tries, 1))
         yield "What to try, most likely first:\n\n" + listing if full else f"Try: {escaped(tries[0])}"
     if full and finding.could_also_be:
-        yield "What else it could be, and how to tell:
-
-" + _bullets(finding.could_also_be)
+        yield "What else it could be, and how to tell:\n\n" + _bullets(finding.could_also_be)
     if chapter.consequences:
         yield "Which led to:\n\n" + "\n".join(
             f"- {_label(each)}, {told.when(each, diagnosis)}: {escaped(each.message)}" for each in chapter.consequences
