@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 BITS_F4 = 0x7FEDBED5
 BITS_F8 = (0x7FF << 52) | ((BITS_F4 & 0x7FFFFF) << 29)
 
-MISSING: float = float(np.array(BITS_F8, np.uint64).view(np.float64))
-MISSING_F4: np.float32 = np.array(BITS_F4, np.uint32).view(np.float32)[()]
+MISSING = float(np.uint64(BITS_F8).view(np.float64))
+MISSING_F4 = np.uint32(BITS_F4).view(np.float32)
 
 _AS_BITS: dict[str, tuple[type[np.unsignedinteger[Any]], int]] = {
     "f4": (np.uint32, BITS_F4),

@@ -1,0 +1,241 @@
+"""The writer of a run: one SQLite file per rank, appended to as training goes, safe to kill at any moment.
+
+What was committed is on disk; a commit comes about once a second, and at once for events and findings, so
+`kill -9` loses at most one second of writing. Readers in other processes see every commit and disturb nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.record.folder import is_busy, new_file, resumed_file
+from bedside.record.layout import CREATE, DTYPES, PARAMETER, SEGMENT, as_columns, create_rows_table, key_of, rows_table
+from bedside.record.missing import is_missing, pack
+from bedside.record.plain import from_text, to_text
+from bedside.record.run import Event, Key, Parameter
+from bedside.record.segments import last_step, segments_of
+from bedside.record.versions import stamp
+
+if TYPE_CHECKING:
+    from bedside.finding import Finding
+
+COMMIT_EVERY = 1.0  # seconds: what a crash may cost; a commit is about 0.1 ms, so this is nothing
+
+_UPSERT_PARAMETER = (
+    f"INSERT INTO parameters ({', '.join(PARAMETER)}) VALUES ({', '.join('?' * len(PARAMETER))}) "
+    f"ON CONFLICT (name) DO UPDATE SET {', '.join(f'{each} = excluded.{each}' for each in PARAMETER)}"
+)
+
+
+class _MetricSet:
+    """One table of packed rows, and which of its columns have had a reading."""
+
+    def __init__(self, set_id: int, width: int, dtype: str, seen: bytes) -> None:
+        self.id = set_id
+        self.width = width
+        self.dtype = dtype
+        self.seen = np.frombuffer(seen, np.uint8).astype(bool)
+        self.insert = f"INSERT OR REPLACE INTO {rows_table(set_id)} VALUES (?, ?, ?)"
+
+
+class Store:
+    """Writes one rank's file, from one thread at a time. In a forked child every method does nothing."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Use `Store.create` or `Store.resume`."""
+        self.path = path
+        self._connection = connection
+        self._pid = os.getpid()
+        self._closed = False
+        self._begin()
+        segments = segments_of(connection)
+        self.segment = segments[-1].number + 1 if segments else 0
+        self.last_step = last_step(segments)
+        self._reached = -1
+        self._write("INSERT INTO segments (segment, started) VALUES (?, ?)", (self.segment, time.time()))
+        self._sets: dict[int, _MetricSet] = {}
+        self._set_ids: dict[tuple[str, str, tuple[Key, ...]], int] = {}
+        for set_id, name, dtype, columns, seen in connection.execute(
+            "SELECT id, name, dtype, columns, seen FROM metric_sets"
+        ):
+            keys = as_columns(from_text(columns))
+            self._sets[set_id] = _MetricSet(set_id, len(keys), dtype, seen)
+            self._set_ids[name, dtype, keys] = set_id
+        self._sparse_ids: dict[Key, int] = {
+            (vital, owner): key for key, vital, owner in connection.execute("SELECT id, vital, owner FROM sparse_keys")
+        }
+        self.commit()
+
+    @classmethod
+    def create(cls, run_dir: Path, rank: int = 0) -> Store:
+        """Start a run in a new or empty folder."""
+        path, connection = new_file(Path(run_dir), rank)
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in CREATE.split(";"):
+            connection.execute(statement)
+        stamp(connection)
+        connection.execute("COMMIT")
+        # The bare file, without its write-ahead log, should already say whose it is.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return cls(path, connection)
+
+    @classmethod
+    def resume(cls, run_dir: Path, rank: int = 0) -> Store:
+        """Continue a run on the same step axis, in a new segment; `last_step` is where it had come to."""
+        return cls(*resumed_file(Path(run_dir), rank))
+
+    def declare(self, name: str, columns: Sequence[Key], dtype: str = "f4") -> int:
+        """The id of a metric set; the same name with other columns is a new version of the set."""
+        if not self._usable():
+            return -1
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, got {dtype!r}")
+        keys = tuple((str(vital), str(owner)) for vital, owner in columns)
+        known = self._set_ids.get((name, dtype, keys))
+        if known is not None:
+            return known
+        set_id = max(self._sets, default=0) + 1
+        seen = bytes(len(keys))
+        self._write("INSERT INTO metric_sets VALUES (?, ?, ?, ?, ?)", (set_id, name, dtype, to_text(keys), seen))
+        self._write(create_rows_table(set_id))
+        self._sets[set_id] = _MetricSet(set_id, len(keys), dtype, seen)
+        self._set_ids[name, dtype, keys] = set_id
+        return set_id
+
+    def rows(self, set_id: int, steps: Sequence[int], times: Sequence[float], values: NDArray[np.float64]) -> None:
+        """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read."""
+        if not self._usable() or not len(steps):
+            return
+        table = self._sets[set_id]
+        values = np.asarray(values, np.float64)
+        if values.shape != (len(steps), table.width):
+            raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
+        keys = [key_of(self.segment, step) for step in steps]
+        packed = pack(values, table.dtype)
+        rows = [row.tobytes() for row in packed]
+        self._begin()
+        self._connection.executemany(table.insert, zip(keys, map(float, times), rows, strict=True))
+        self._note_seen(table, values)
+        self._reached = max(self._reached, max(keys) - self.segment * SEGMENT)
+        self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
+        self.commit_if_due()
+
+    def metric(self, step: int, vital: str, value: float, owner: str = "") -> None:
+        """One value that comes now and then: validation, whatever the user logs; the last one of a step counts."""
+        if not self._usable() or is_missing(np.float64(value).reshape(1))[0]:
+            return
+        key = self._sparse_ids.get((vital, owner))
+        if key is None:
+            key = self._sparse_ids[vital, owner] = len(self._sparse_ids) + 1
+            self._write("INSERT INTO sparse_keys VALUES (?, ?, ?)", (key, vital, owner))
+        self._write("INSERT OR REPLACE INTO sparse VALUES (?, ?, ?)", (key, key_of(self.segment, step), float(value)))
+        self.last_step = max(self.last_step, int(step))
+        self.commit_if_due()
+
+    def event(self, event: Event) -> None:
+        if self._usable():
+            row = (self.segment, int(event.step), event.kind, to_text(event.data), event.time or time.time())
+            self._write("INSERT INTO events (segment, step, kind, data, time) VALUES (?, ?, ?, ?, ?)", row)
+            self.commit()
+
+    def finding(self, step: int, finding: Finding) -> None:
+        """What was alarmed live, and when: readers get it back as an event of kind `alarm`."""
+        if self._usable():
+            row = (self.segment, int(step), to_text(asdict(finding)), time.time())
+            self._write("INSERT INTO findings (segment, step, finding, time) VALUES (?, ?, ?, ?)", row)
+            self.commit()
+
+    def parameters(self, parameters: Sequence[Parameter]) -> None:
+        """The model's parameters as they are known now; one that was known by name before is replaced."""
+        if self._usable():
+            self._begin()
+            self._connection.executemany(_UPSERT_PARAMETER, [_bindable(each) for each in parameters])
+
+    def config(self, values: Mapping[str, Any]) -> None:
+        self._facts("config", values)
+
+    def environment(self, values: Mapping[str, Any]) -> None:
+        self._facts("environment", values)
+
+    def commit(self) -> None:
+        """Make everything written so far safe and visible to readers."""
+        if self._usable():
+            self._committed = time.monotonic()
+            try:
+                if self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+            except sqlite3.OperationalError as busy:
+                if not is_busy(busy):
+                    raise
+                return  # a reader was in the way (rollback journal only): the next commit takes this one along
+            self._begin()
+
+    def commit_if_due(self) -> None:
+        """Commit if the last one is a second old; `rows` and `metric` do this by themselves."""
+        if self._usable() and time.monotonic() - self._committed >= COMMIT_EVERY:
+            self.commit()
+
+    def close(self, finished: bool | None = None) -> None:
+        """Commit and let go of the file; True says that the run ended by itself, False that it failed."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        done = None if finished is None else int(finished)
+        self._write("UPDATE segments SET ended = ?, finished = ? WHERE segment = ?", (time.time(), done, self.segment))
+        self._connection.execute("PRAGMA busy_timeout = 5000")
+        self._connection.execute("COMMIT")
+        self._closed = True
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()  # one plain file, easy to copy
+        except sqlite3.OperationalError:
+            pass  # somebody is reading: the log stays beside the file, which readers understand as well
+        self._connection.close()
+
+    def _facts(self, table: str, values: Mapping[str, Any]) -> None:
+        if self._usable():
+            self._begin()
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
+                [(self.segment, str(key), to_text(value)) for key, value in values.items()],
+            )
+
+    def _note_seen(self, table: _MetricSet, values: NDArray[np.float64]) -> None:
+        """A column that never had a reading is no series: rules should say what they need, not see nothing."""
+        if table.seen.all():
+            return
+        seen = table.seen | ~is_missing(values).all(axis=0)
+        if (seen != table.seen).any():
+            table.seen = seen
+            blob = seen.astype(np.uint8).tobytes()
+            self._connection.execute("UPDATE metric_sets SET seen = ? WHERE id = ?", (blob, table.id))
+
+    def _write(self, statement: str, row: Sequence[Any] = ()) -> None:
+        self._begin()
+        self._connection.execute(statement, row)
+
+    def _begin(self) -> None:
+        # There is always an open transaction, which costs nothing and keeps a second writer out of the file.
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def _usable(self) -> bool:
+        if os.getpid() != self._pid:
+            return False  # a forked child (a DataLoader worker) must never touch its parent's connection
+        if self._closed:
+            raise ValueError(f"the record {self.path} is closed")
+        return True
+
+
+def _bindable(parameter: Parameter) -> list[str | int]:
+    values = [getattr(parameter, each) for each in PARAMETER]
+    return [value if isinstance(value, str) else int(value) for value in values]  # SQLite knows no numpy integers
