@@ -77,12 +77,12 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"silent": sorted(quiet)[:20], "share": size / total, "watched_steps": fewest},
         could_also_be=(
-            "a branch that few batches use: print the batches on which `forward` reaches it",
-            "a head that the pretrained model brought along and this task does not need: freeze it",
+            "A branch that few batches use: print the batches on which `forward` reaches it.",
+            "A head that the pretrained model brought along and this task does not need: freeze it.",
         ),
         try_=(
-            f"look for what cuts the graph after `{where[0]}`: detach(), no_grad(), .item(), argmax or numpy",
-            f"if it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False)",
+            f"Look for what cuts the graph after `{where[0]}`: detach(), no_grad(), .item(), argmax or numpy.",
+            f"If it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False).",
         ),
     )
 

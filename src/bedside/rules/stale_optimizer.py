@@ -70,12 +70,12 @@ def stale_optimizer(run: Run, limits: Limits) -> Iterator[Finding]:
             where=_modules(run, uncovered),
             evidence={"stale": stale, "held": held, "uncovered": uncovered[:20]},
             could_also_be=(
-                "an optimizer shared with a second model or a loss that has parameters of its own, while these are "
-                "trained elsewhere: pass every optimizer to watch()",
+                "An optimizer shared with a second model or a loss that has parameters of its own, while these are "
+                "trained elsewhere: pass every optimizer to watch().",
             ),
             try_=(
-                "build the optimizer after the last change to the model: replacing a layer, casting, load or wrap",
-                "change weights in place (param.data.copy_, load_state_dict) instead of assigning new ones",
+                "Build the optimizer after the last change to the model: replacing a layer, casting, wrapping.",
+                "Change weights in place (param.data.copy_, load_state_dict) instead of assigning new ones.",
             ),
         )
         return  # later looks repeat the same fault

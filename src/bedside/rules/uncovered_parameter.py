@@ -75,12 +75,12 @@ def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"uncovered": [p.name for p in missing][:20], "share": size / total},
         could_also_be=(
-            "fine-tuning of the back on purpose: freeze the front with requires_grad_(False) to say so",
-            "another optimizer moves them that bedside does not watch: pass every optimizer to watch()",
+            "Fine-tuning of the back on purpose: freeze the front with requires_grad_(False) to say so.",
+            "Another optimizer moves them that bedside does not watch: pass every optimizer to watch().",
         ),
         try_=(
-            "build the optimizer after the model is complete: torch.optim.AdamW(model.parameters(), lr=…)",
-            f'add what is missing: optimizer.add_param_group({{"params": {add}}})',
+            "Build the optimizer after the model is complete: torch.optim.AdamW(model.parameters(), lr=…).",
+            f'Add what is missing: optimizer.add_param_group({{"params": {add}}}).',
         ),
         severity=Severity.NOTE if only_the_back else Severity.ERROR,
     )
