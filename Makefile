@@ -1,0 +1,65 @@
+# Everything from a clean clone: `make demo` and `make test` set up what they need, once.
+# Every pip call goes through the constraints file; see there why.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Two test workers on two cores: each gets one thread, or they would wait for each other.
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs scoreboard benchmarks browser clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
+	  echo "  Expected: Python 3.11 or newer"; \
+	  echo "  Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+
+# The stamps say what has been installed, so that the second time is quick.
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing bedside with what the demo needs …"
+	@$(PIP) -e '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing bedside with what its tests need …"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo  ## watch two small nets train, one of them sick
+	@$(BIN)/bedside demo
+
+lint: $(VENV)/.dev  ## ruff, mypy, import contracts, generated pages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/make_docs.py --check
+
+test: lint browser  ## lint, then every test
+	$(BIN)/pytest -n 2
+
+docs: $(VENV)/.dev  ## write the generated pages and the generated parts of the README
+	$(BIN)/python scripts/make_docs.py
+
+scoreboard: $(VENV)/.dev  ## how good the diagnosis is: make scoreboard CORPUS=folder-with-labels.json
+	$(BIN)/python benchmarks/diagnosis.py $(CORPUS)
+
+benchmarks: $(VENV)/.dev  ## what watching costs
+	$(BIN)/python benchmarks/overhead.py
+
+# Only tests that drive a browser need one, and only then is it installed.
+browser:
+	@if grep -rqs 'mark\.browser' tests && ! command -v chromium >/dev/null; then \
+	  echo "Installing chromium for the browser tests …"; apt-get install -y -qq chromium >/dev/null; fi
+
+clean:  ## remove what was made here, the environment included
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
