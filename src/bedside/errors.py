@@ -54,7 +54,8 @@ class BadModel(BedsideError):
 def nearest_first(wrong: str, names: Iterable[str], most: int = 6) -> str:
     """`names` as a readable list with the likeliest spellings of `wrong` first."""
     known = list(names)
-    close = get_close_matches(wrong, known, n=3, cutoff=0.5)
+    by_case = {name.lower(): name for name in known}  # `grd101` is near to GRD101
+    close = [by_case[each] for each in get_close_matches(wrong.lower(), by_case, n=3, cutoff=0.5)]
     rest = [name for name in known if name not in close]
     shown = (close + rest)[:most]
     return ", ".join(shown) + (", …" if len(known) > most else "")

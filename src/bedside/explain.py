@@ -43,8 +43,8 @@ def page(rule: Rule) -> str:
 
 
 def needs(rule: Rule) -> str:
-    """`grad_norm per module, loss`, or that every log will do."""
-    return ", ".join(str(need) for need in rule.needs) or "see the page"
+    """`grad_norm per module, loss`; empty for a rule that finds out for itself whether it can look."""
+    return ", ".join(str(need) for need in rule.needs)
 
 
 def status(rule: Rule) -> str:
@@ -56,7 +56,8 @@ def family(rule: Rule) -> str:
 
 
 def _facts(rule: Rule) -> str:
-    return f"{family(rule)} · {rule.severity.word} · {status(rule)} · needs: {needs(rule)}"
+    facts = [family(rule), rule.severity.word, status(rule)]
+    return " · ".join([*facts, f"needs {needs(rule)}"] if rule.needs else facts)
 
 
 def _examples_fenced(text: str) -> str:

@@ -49,9 +49,9 @@ def _lines(rule: Rule, width: int) -> list[Line]:
     head = wrapped(
         (f"{rule.code}  ", "strong"),
         (f"{rule.name:<26} ", "strong"),
-        (f"{severity:<8}", severity),
+        (f"{severity:<9}", severity),
         f"{status:<9}",
-        (f"needs {needs(rule)}", "quiet"),
+        (f"needs {needs(rule)}" if rule.needs else "", "quiet"),
         rest=" " * 8,
         width=width,
     )
