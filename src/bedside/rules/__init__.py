@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bedside.errors import unknown_name
+from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.rule import Rule, rule
@@ -13,6 +14,7 @@ from bedside.rules.uncovered_parameter import uncovered_parameter
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
     nonfinite_gradient,
+    diverging_loss,
     silent_parameter,
     uncovered_parameter,
     stale_optimizer,

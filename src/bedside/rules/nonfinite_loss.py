@@ -72,14 +72,14 @@ def nonfinite_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         stays = bool(after[-1]) or float(after.mean()) > limits.share
         finding = _finding(run, series, first, after, stays, limits)
         if series is not training and training and series.vital.startswith("val/"):
-            finding = finding.with_(severity=min(finding.severity, _severity_on_validation(training)))
+            finding = finding.with_(severity=min(finding.severity, _severity_beside(training, finding.first_step)))
         spoken = spoken or stays
         yield finding
 
 
-def _severity_on_validation(training: Series) -> Severity:
-    """Only the validation is broken while the training loss is finite to its end."""
-    return Severity.ERROR if not np.isfinite(training.last) else Severity.WARNING
+def _severity_beside(training: Series, step: int) -> Severity:
+    """Only the evaluation is broken if the training loss is known to be finite after it."""
+    return Severity.WARNING if len(training.since(step + 1).finite()) else Severity.ERROR
 
 
 def _bad_readings(run: Run, series: Series) -> NDArray[np.bool_]:
@@ -117,9 +117,9 @@ def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], sta
         message = f"The {name} is {what} since {moment(run, step)}, {extent}; {before}."
     early = first < limits.early
     advice = [
-        "find the operation with torch.autograd.set_detect_anomaly(True): log(0), 0/0, a fully masked softmax, NaN in "
-        "the data",
-        lower_learning_rate(run, 0, step),
+        "Find the operation with torch.autograd.set_detect_anomaly(True): log(0), 0/0, a fully masked softmax, NaN in "
+        "the data.",
+        lower_learning_rate(run, step),
     ]
     return nonfinite_loss.finding(
         message,
@@ -134,8 +134,8 @@ def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], sta
         },
         series=[series.key, "grad_norm"],
         could_also_be=[
-            "NaN in one batch of the data: run the batch of that step through the model alone",
-            "float16 overflow: repeat the step in float32",
+            "NaN in one batch of the data: run the batch of that step through the model alone.",
+            "float16 overflow: repeat the step in float32.",
         ],
-        try_=advice if early else [*reversed(advice), "clip the gradient norm to 1.0"],
+        try_=advice if early else [*reversed(advice), "Clip the gradient norm to 1.0."],
     )

@@ -13,7 +13,7 @@ from bedside.rules.statistics.noise import noise_level
 PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
 WINDOW = 5  # places in a running median: two wild ones in a row do not move it
 LAST = 0.05  # of the readings make "now": short enough to notice an end that went wrong
-FEWEST_NOW = 3  # readings: the median of three ignores one
+FEWEST_NOW, MOST_NOW = 3, 10  # readings: the median of three ignores one; ten are as good as a hundred, and sooner
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Outline:
     values: Values
     noise: float
     start: float  # the level it began at: the first reading or the first median, whichever is higher
-    now: float  # the median of the last twentieth of the readings
+    now: float  # the median of the last twentieth of the readings, three to ten of them
 
     @property
     def best(self) -> float:
@@ -57,18 +57,18 @@ def outline(series: Series) -> Outline:
     else:
         steps, values = finite.steps, finite.values
     smooth = running_median(values, WINDOW if len(values) >= 3 * WINDOW else 3)
-    now = float(np.median(finite.values[-max(FEWEST_NOW, int(LAST * n)) :]))
+    now = float(np.median(finite.values[-min(MOST_NOW, max(FEWEST_NOW, int(LAST * n))) :]))
     start = max(float(finite.values[0]), float(smooth[0]))
     return Outline(steps, smooth, noise_level(finite.values), start, now)
 
 
 def running_median(values: Values, window: int) -> Values:
-    """Medians of `window` (odd) neighbours; at the ends of as many as there are, so that nothing is invented."""
+    """Medians of `window` (odd) neighbours; towards the ends of fewer, so that every one is centred."""
     half = window // 2
-    if len(values) <= 2 * half:
-        return values.copy()
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
-    ends = range(half)
-    first = [np.median(values[: i + half + 1]) for i in ends]
-    last = [np.median(values[len(values) - half - 1 - i :]) for i in reversed(ends)]
-    return np.concatenate([first, smooth, last])
+    smooth = values.astype(np.float64, copy=True)
+    if len(values) >= window:
+        smooth[half : len(values) - half] = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
+    for i in range(1, min(half, (len(values) + 1) // 2)):
+        smooth[i] = np.median(values[: 2 * i + 1])
+        smooth[-i - 1] = np.median(values[-2 * i - 1 :])
+    return smooth

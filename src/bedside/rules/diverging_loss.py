@@ -1,0 +1,156 @@
+"""The loss turned upwards and lost what it had won.
+
+## What it sees
+A loss that rose from its best level, gave back a large part of its progress, and did not come down again. Where there
+was no progress to lose, a loss that only ever climbed.
+
+## Why it matters
+This is the one shape of a curve in which every further step makes the model worse.
+
+## How it decides
+On the outline of the curve (running medians): now it is at least `noise` times its noise above its best level, still
+nearer to its peak than to its best, and it has given back at least `given_back` of its progress. Where the first,
+untrained readings were huge, that share is small for any later rise; then `at_least` of the progress (on the logarithm
+of a positive loss) is enough if the loss is worse than it ever was between the first `warming_up` of its way and the
+onset, unless the learning rate was raised there (a warm restart). Without progress to lose, a positive loss must have
+`doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
+loss; surrogate losses of policy optimisation are not judged.
+
+## When it is wrong
+A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.
+
+## What to try
+1. Stop, go back to a checkpoint before the onset, and lower the learning rate tenfold.
+2. Clip the gradient norm to 1; lengthen the warm-up if it began near the peak of the learning rate.
+
+## Example
+>>> from bedside.testing import a_run
+>>> loss = [2.3, 1.9, 1.5, 1.2, 1.0, 0.9, 0.9, 1.1, 1.8, 2.9, 4.7, 8.0]
+>>> print(*diverging_loss.check(a_run(loss=loss)))
+LOS101 diverging-loss: The loss rises since step 8: from its best of 0.9 at step 6 to 4.7, after starting at 2.3.
+
+## References
+- Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
+- Wortsman et al. (2024), Small-scale proxies for large-scale transformer training instabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.report.wording import number
+from bedside.rules.advice import learning_rate, lower_learning_rate, moment
+from bedside.rules.losses import is_surrogate, judged_loss
+from bedside.rules.rule import rule
+from bedside.rules.statistics import Outline, how_sure, outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    noise: float = 5.0  # σ of one reading: pure noise puts the median of three that far once in a million curves
+    given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (PEERS.md 4, row 19)
+    at_least: float = 0.25  # of the progress, if nothing since the first steps was as bad: half of half
+    warming_up: float = 0.05  # of the readings before the onset: untrained outputs say nothing about the task
+    doubled: float = 2.0  # without progress to lose: twice its best, which only a positive loss can be
+    far: float = 20.0  # σ of one reading, without progress and without a natural zero: four times `noise`
+    fewest: int = 6  # readings: three to know a level, three to know another
+    raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
+
+
+@rule("LOS101", severity=Severity.ERROR, needs=[], limits=Limits())
+def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = judged_loss(run).finite()
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(series) < limits.fewest:
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    positive = float(series.values.min()) > 0
+    curve = outline(series)
+    # A divergence grows by factors, so its onset shows on the logarithm first.
+    scale = outline(Series(series.vital, series.owner, series.steps, np.log(series.values))) if positive else curve
+    onset = _onset(scale, limits)
+    if onset is None or not _lost(run, curve, scale, onset, positive, limits):
+        return
+    first = _refine(series, scale, onset, positive)
+    best_step = int(curve.steps[curve.best_place])
+    unit = max(curve.progress, limits.noise * curve.noise)
+    given_back = (curve.now - curve.best) / unit if unit > 0 else math.inf
+    yield diverging_loss.finding(
+        f"The {'loss' if series.vital == 'loss' else series.key} rises since {moment(run, first)}: from its best of "
+        f"{number(curve.best)} at {moment(run, best_step)} to {number(curve.now)}, after starting at "
+        f"{number(curve.start)}.",
+        first_step=first,
+        last_step=series.last_step,
+        confidence=how_sure((curve.now - curve.best) / (limits.noise * curve.noise or 1e-12), 0.5),
+        evidence={
+            "start": curve.start,
+            "best": curve.best,
+            "best_step": best_step,
+            "now": curve.now,
+            "given_back": min(given_back, 1e9),
+        },
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=[
+            "a loss whose terms or data changed at that step: evaluate the checkpoint from before it on today's data.",
+            "a bug that begins at that step (a schedule, a resume with lost optimizer state): compare the logged "
+            "learning rate and the first steps after the resume.",
+        ],
+        try_=[
+            f"Go back to a checkpoint from before {moment(run, first)}. {lower_learning_rate(run, first)}",
+            "Clip the gradient norm to 1.0, and double the warm-up if the rise began near the learning rate's peak.",
+        ],
+    )
+
+
+def _onset(curve: Outline, limits: Limits) -> int | None:
+    """Index at which the final rise began; None if the curve is near its best now, or on its way back there."""
+    rise = curve.now - curve.best
+    if rise <= limits.noise * curve.noise:
+        return None
+    onset = curve.stays_above(curve.best + max(2 * curve.noise, 0.1 * rise))
+    if onset >= len(curve.values):
+        return None
+    peak = float(curve.values[onset:].max())
+    return onset if rise >= 0.5 * (peak - curve.best) else None
+
+
+def _lost(run: Run, curve: Outline, scale: Outline, onset: int, positive: bool, limits: Limits) -> bool:
+    """Is what was given back more than an ordinary setback?"""
+    rise = curve.now - curve.best
+    if curve.progress <= limits.noise * curve.noise:
+        return curve.now >= limits.doubled * curve.best if positive else rise >= limits.far * curve.noise
+    if rise >= limits.given_back * curve.progress:
+        return True
+    warm = curve.values[1 + int(limits.warming_up * onset) : onset]
+    worst_yet = not len(warm) or curve.now > float(warm.max())
+    return (
+        scale.now - scale.best >= limits.at_least * scale.progress
+        and worst_yet
+        and not _learning_rate_raised(run, int(curve.steps[onset]), limits)
+    )
+
+
+def _refine(series: Series, curve: Outline, onset: int, positive: bool) -> int:
+    """The first reading of the final rise: in the stretch that the outline names, the one after the last near the
+    best."""
+    earlier = int(curve.steps[max(0, onset - 1)])
+    stretch = series.since(earlier).before(int(curve.steps[onset]) + 1)
+    values = np.log(stretch.values) if positive else stretch.values
+    near = np.flatnonzero(values <= curve.best + 2 * curve.noise)
+    if len(near) and near[-1] + 1 < len(stretch):
+        return int(stretch.steps[near[-1] + 1])
+    return int(curve.steps[onset])
+
+
+def _learning_rate_raised(run: Run, step: int, limits: Limits) -> bool:
+    """A warm restart: just before the onset the learning rate was well below what it is just after."""
+    window = max(2, run.steps // 50)
+    before, after = learning_rate(run, step - window, step - 1), learning_rate(run, step, step + window)
+    return after > limits.raised * before
