@@ -10,11 +10,13 @@ from bedside.rules.rule import Rule, rule
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.uncovered_parameter import uncovered_parameter
+from bedside.rules.vanishing_gradient import vanishing_gradient
 
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
     nonfinite_gradient,
     diverging_loss,
+    vanishing_gradient,
     silent_parameter,
     uncovered_parameter,
     stale_optimizer,
