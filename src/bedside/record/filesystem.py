@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 
 NETWORK = frozenset(
-    ["nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "glusterfs", "afs", "9p"]
-    + ["orangefs", "panfs", "wekafs", "juicefs"]
+    # Kernel names, as /proc/mounts shows them.
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "glusterfs", "afs", "9p", "panfs"}
 )
 
 

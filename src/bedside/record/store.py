@@ -97,12 +97,12 @@ class Store:
         """The id of a metric set; the same name with other columns is a new version of the set."""
         if not self._usable():
             return -1
-        if dtype not in DTYPES:
-            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, got {dtype!r}")
-        keys = tuple((str(vital), str(owner)) for vital, owner in columns)
+        keys = tuple(columns)
         known = self._set_ids.get((name, dtype, keys))
         if known is not None:
             return known
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, got {dtype!r}")
         set_id = max(self._sets, default=0) + 1
         seen = bytes(len(keys))
         self._write("INSERT INTO metric_sets VALUES (?, ?, ?, ?, ?)", (set_id, name, dtype, to_text(keys), seen))
