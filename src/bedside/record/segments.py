@@ -7,6 +7,7 @@ segments hold belongs to a branch that was abandoned: it stays on disk, and no r
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bedside.record.layout import SEGMENT, rows_table
@@ -78,12 +79,12 @@ def _cut(segments: list[Segment]) -> list[Segment]:
     return cut[::-1]
 
 
-def last_step(segments: list[Segment]) -> int:
+def last_step(segments: Sequence[Segment]) -> int:
     """The last step of the run as it is shown; -1 if it has none."""
     return max((min(each.last, each.end - 1) for each in segments), default=-1)
 
 
-def resumes(segments: list[Segment]) -> list[tuple[Event, str]]:
+def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:
     """Every resume as an event, and what a reader should know about it in one sentence."""
     told = []
     reached = segments[0].last if segments else -1
