@@ -1,0 +1,164 @@
+"""The loss of a step, heard at `backward()`: which scalars, of this model, and divided by how much.
+
+Three things are settled here without asking the user:
+
+* **Is this backward ours?** Only if it changed a gradient of the watched model. A few parameters serve as probes;
+  if none of them changed, all are looked at the next time.
+* **Accumulation.** Several backwards before one step are micro-batches. If the user divided each loss by their
+  number (the last operations of the graph say so), the step's loss is the mean of the undivided ones either way.
+* **Were the old gradients cleared?** A gradient that is still the same tensor at the same version when the next
+  backward begins was not: `zero_grad` was forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
+LOOK_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
+
+State = tuple[Tensor | None, int]
+
+
+@dataclass
+class StepLoss:
+    """What was heard since the last step."""
+
+    values: list[Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
+    divisors: list[tuple[float, ...]] = field(default_factory=list)  # what each may have been divided by
+    uncleared: bool | None = None  # None: nothing to compare with
+
+
+class LossListener:
+    """Hears every backward pass; `take` hands over the losses since the last step."""
+
+    def __init__(self, *, judge_clearing: bool = True) -> None:
+        self._heard = StepLoss()
+        self._judge_clearing = judge_clearing
+        self._probes: list[nn.Parameter] = []
+        self._before: list[tuple[nn.Parameter, State]] = []
+        self._after_step: list[tuple[nn.Parameter, State]] = []
+        self._unscaled: dict[int, tuple[Tensor, Tensor, tuple[float, ...]]] = {}
+        self._coming: list[tuple[Tensor, tuple[float, ...]]] = []
+        self._evaluation_done = False
+        self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
+
+    def scaled(self, loss: Any, scaled: Any) -> None:
+        """A GradScaler multiplied the loss; remember what it was before."""
+        if isinstance(loss, Tensor) and isinstance(scaled, Tensor) and loss.numel() == 1:
+            self._unscaled[id(scaled)] = (scaled, loss.detach(), divisors_of(loss))
+
+    def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
+        if self._after_step:
+            cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
+            if self._judge_clearing and self._heard.uncleared is None:
+                self._heard.uncleared = not cleared
+            if self.in_step and cleared and self._heard.values:
+                self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
+        looked_at = self._probes or parameters
+        self._before = [(p, _state(p)) for p in looked_at]
+        self._coming = self._scalars(tensors, gradient)
+
+    def after(self) -> bool:
+        """Take the loss in if the backward was ours; says whether it was."""
+        changed = [p for p, state in self._before if not _same(_state(p), state)]
+        self._before = []
+        coming, self._coming = self._coming, []
+        if not changed:
+            self._probes = []  # the next backward looks at all parameters
+            return False
+        if not self._probes:
+            spread = [changed[i * (len(changed) - 1) // max(PROBES - 1, 1)] for i in range(PROBES)]
+            self._probes = list({id(p): p for p in spread}.values())
+        if self.in_step:
+            self._after_step = [(p, _state(p)) for p in self._probes]
+        else:
+            self._after_step = []
+        if not self._evaluation_done and coming:
+            total = coming[0][0] if len(coming) == 1 else torch.stack([value for value, _ in coming]).sum()
+            self._heard.values.append(total)
+            self._heard.divisors.append(coming[0][1])
+        return True
+
+    def take(self) -> StepLoss:
+        """The losses since the last step; the next backward starts a new one."""
+        heard, self._heard = self._heard, StepLoss()
+        self._unscaled.clear()
+        self._evaluation_done = False
+        self._after_step = [(p, _state(p)) for p in self._probes]
+        return heard
+
+    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[Tensor, tuple[float, ...]]]:
+        """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
+        if isinstance(tensors, Tensor):
+            tensors = (tensors,)
+        if gradient is not None or not isinstance(tensors, Sequence):
+            return []
+        found = []
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and tensor.numel() == 1:
+                if (known := self._unscaled.get(id(tensor))) is not None and known[0] is tensor:
+                    found.append((known[1].reshape(()), known[2]))
+                else:
+                    found.append((tensor.detach().reshape(()), divisors_of(tensor)))
+        return found
+
+
+def divisors_of(loss: Tensor) -> tuple[float, ...]:
+    """Constants that the last few operations divided the loss by (a factor of 1/4 counts as division by 4)."""
+    found: list[float] = []
+    node = loss.grad_fn
+    for _ in range(LOOK_BACK):
+        if node is None:
+            break
+        name = node.name()
+        if name in ("DivBackward0", "MulBackward0"):
+            other = node._saved_other
+            if other is None or other.numel() != 1 or other.device.type != "cpu" or other.requires_grad:
+                break
+            constant = float(other)
+            if constant > 0:
+                found.append(constant if name == "DivBackward0" else 1 / constant)
+        elif name not in ("ToCopyBackward0", "CloneBackward0", "ViewBackward0", "SqueezeBackward0"):
+            break
+        node = node.next_functions[0][0] if node.next_functions else None
+    return tuple(found)
+
+
+class Accumulation:
+    """Turns the losses of a step's micro-batches into the step's loss, and knows whether they were divided."""
+
+    def __init__(self) -> None:
+        self.confirmed: float | None = None  # the divisor seen to equal the number of micro-batches
+
+    def loss_of(self, values: Sequence[float], divisors: Sequence[Sequence[float]]) -> tuple[float, bool | None]:
+        """(the step's loss, divided?); the second is None when there was one micro-batch and no known divisor."""
+        count = len(values)
+        if not count:
+            return float("nan"), None
+        divisor = self._divisor(count, divisors)
+        if divisor is not None:
+            return sum(values) * divisor / count, True
+        return sum(values) / count, (False if count > 1 else None)
+
+    def _divisor(self, count: int, divisors: Sequence[Sequence[float]]) -> float | None:
+        common = set(divisors[0]).intersection(*divisors[1:]) if divisors else set()
+        if count > 1 and (match := [d for d in common if abs(d - count) < 1e-6 * count]):
+            self.confirmed = match[0]
+            return match[0]
+        # The last, incomplete window of an epoch is still divided by the full number.
+        return self.confirmed if self.confirmed in common else None
+
+
+def _state(parameter: nn.Parameter) -> State:
+    gradient = parameter.grad
+    return (gradient, gradient._version if gradient is not None else -1)
+
+
+def _same(one: State, other: State) -> bool:
+    return one[0] is other[0] and one[1] == other[1]

@@ -1,0 +1,388 @@
+"""The Monitor: what `watch` returns, and the one object that joins the listeners, the record and the alarms."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from bedside.collect import patches
+from bedside.collect.alarms import Alarms, print_alarm
+from bedside.collect.beat import Beat
+from bedside.collect.coverage import coverage, parameter_table
+from bedside.collect.freight import Freight
+from bedside.collect.layout import Layout, lay_out
+from bedside.collect.loss import LossListener
+from bedside.collect.pulse import Pulse, Rows
+from bedside.collect.steps import StepListener
+from bedside.diagnose import examine
+from bedside.finding import Diagnosis, Finding
+from bedside.record.growing import GrowingRun
+from bedside.record.reader import open_run
+from bedside.record.run import Event, Key, Run
+from bedside.record.store import Store
+
+FLUSH_STEPS = 20  # steps fetched in one transfer: amortises the wait, and an alarm is never later than this
+FLUSH_SECONDS = 1.0  # a crash loses at most this much
+VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _unharmed(method: Method) -> Method:
+    """The patient is never harmed by the monitor: a listener that fails is switched off with one warning."""
+
+    @functools.wraps(method)
+    def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:
+        if self._off:
+            return None
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            self._switch_off(method.__name__, error)
+
+    return safely  # type: ignore[return-value]
+
+
+class Monitor:
+    """A watched run. `log` what else you know, `diagnose` at any time, `close` when done (or leave the `with`)."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[Optimizer],
+        store: Store,
+        *,
+        rank: int = 0,
+        gradients: bool = True,
+        updates: bool = True,
+        on_finding: Callable[[Finding], None] | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.model = model
+        self.optimizers = list(optimizers)
+        self.rank = rank
+        self._store = store
+        self._run_dir = store.path.parent
+        self._on_finding = on_finding
+        self._quiet = quiet
+        self._off: str = ""
+        self._closed = False
+        self._pid = os.getpid()
+        self._validating = False
+        self._epoch_losses: list[float] = []
+        self._arrival: list[int] | None = None  # id(parameter) in the order gradients arrived, once heard
+        self._arrival_handles: list[Any] = []
+        self._reported_at = -1
+        self._layout = lay_out(model)
+        self._freight = Freight()
+        self._growing = GrowingRun(str(self._run_dir))
+        self._pulse = Pulse(self._freight, self._write)
+        self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
+        self._steps = StepListener(
+            self.optimizers,
+            self._layout,
+            self._losses,
+            self._freight,
+            self._beat_finished,
+            first_step=store.last_step + 1,
+            gradients=gradients,
+            updates=updates,
+        )
+        self._alarms = Alarms(self._growing.run, self._speak)
+        self._last_flush = time.perf_counter()
+        self._pulse.start_counting(self._layout)
+        self._handles = [
+            handle
+            for optimizer in self.optimizers
+            for handle in (
+                optimizer.register_step_pre_hook(self._before_step),
+                optimizer.register_step_post_hook(self._after_step),
+            )
+        ]
+        self._scaler_waits_for: int | None = None
+        self._covered: dict[str, Any] = {}
+        self._check_coverage()
+        patches.listen(self)
+        atexit.register(self._at_exit)
+
+    # What the user calls.
+
+    @property
+    def run_dir(self) -> Path:
+        """The folder the record is written to."""
+        return self._run_dir
+
+    @property
+    def step(self) -> int:
+        """The number of the next step; equally, how many steps have been watched so far."""
+        return self._steps.next_step
+
+    def log(self, metrics: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
+
+        Names that begin with val_, valid_, eval_ or test_ are validation metrics, and so is everything that is
+        logged together with one of them, or inside `with monitor.validation():`.
+        """
+        values = {**(metrics or {}), **more}
+        of_validation = self._validating or any(name.startswith(VALIDATION_PREFIXES) for name in values)
+        step = max(self.step - 1, 0)
+        for name, value in values.items():
+            number = _number(name, value)
+            vital = _vital(name, of_validation)
+            self._store.metric(step, vital, number)
+            self._growing.metric(step, vital, number)
+
+    @contextmanager
+    def validation(self) -> Iterator[None]:
+        """Marks an evaluation: what is logged inside is a validation metric."""
+        self._event("validation", {"moment": "begin"})
+        self._validating = True
+        try:
+            yield
+        finally:
+            self._validating = False
+            self._event("validation", {"moment": "end"})
+
+    def epoch(self, number: int | None = None) -> None:
+        """An epoch begins here (optional): the mean training loss of the one before is kept beside the steps."""
+        self._flush()
+        previous = self._steps.epoch
+        if self._epoch_losses and previous is not None:
+            mean = sum(self._epoch_losses) / len(self._epoch_losses)
+            self._store.metric(max(self.step - 1, 0), "loss_epoch", mean)
+            self._growing.metric(max(self.step - 1, 0), "loss_epoch", mean)
+        self._epoch_losses.clear()
+        self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
+        self._event("epoch", {"epoch": self._steps.epoch})
+
+    def diagnose(self) -> Diagnosis:
+        """What is wrong so far, from everything recorded."""
+        self._flush()
+        self._reported_at = self.step
+        return examine(self._recorded())
+
+    def close(self, finished: bool | None = True) -> None:
+        """Stop listening: every hook and patch is removed, the record is closed, and the report is printed."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        atexit.unregister(self._at_exit)
+        self._detach()
+        if self._steps.mid_round:
+            self._steps.close_step()
+        self._flush(final=True)
+        self._store.close(finished=finished)
+        if not self._quiet and self.rank == 0 and self._reported_at != self.step and self.step:
+            self._reported_at = self.step
+            print(self.diagnose(), file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self.close(finished=kind is None)
+        except Exception as ours:
+            if kind is None:  # with an exception of the user's under way, theirs is the one to see
+                raise
+            warnings.warn(f"bedside could not close the record: {ours}", RuntimeWarning, stacklevel=2)
+
+    # What the patches and hooks call, in the order of the loop.
+
+    @_unharmed
+    def scaled(self, loss: Any, scaled: Any) -> None:
+        self._losses.scaled(loss, scaled)
+
+    @_unharmed
+    def before_backward(self, tensors: Any, gradient: Any) -> None:
+        if self._arrival is None and not self._arrival_handles:
+            self._listen_for_arrival()
+        self._losses.before(tensors, gradient, self._layout.parameters)
+
+    @_unharmed
+    def after_backward(self) -> None:
+        ours = self._losses.after()
+        if ours and self._arrival_handles and self._arrival:
+            self._remove_arrival_hooks()
+            self._set_layout(lay_out(self.model, self._arrival))
+
+    @_unharmed
+    def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
+        if isinstance(total_norm, Tensor):
+            self._steps.clipped(parameters, max_norm, total_norm)
+
+    @_unharmed
+    def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
+        if optimizer in self.optimizers and scaler.is_enabled():
+            self._scaler_waits_for = id(optimizer)
+            self._scale_now = scaler._scale.clone() if scaler._scale is not None else None
+            if not getattr(optimizer, "_step_supports_amp_scaling", False):
+                return
+            self._steps.scaler_will_step(optimizer, self._scale_now)
+
+    @_unharmed
+    def after_scaler_step(self, scaler: Any, optimizer: Any) -> None:
+        if self._scaler_waits_for == id(optimizer):  # the optimizer's hooks never ran
+            self._scaler_waits_for = None
+            self._steps.skipped(optimizer, self._scale_now)
+
+    @_unharmed
+    def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self._scaler_waits_for == id(optimizer):
+            self._scaler_waits_for = None
+            self._steps.scaler_will_step(optimizer, self._scale_now)
+        self._steps.before(optimizer, _has_closure(args, kwargs))
+
+    @_unharmed
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._steps.after(optimizer, _has_closure(args, kwargs))
+
+    # How they are joined.
+
+    def _beat_finished(self, beat: Beat) -> None:
+        self._pulse.add(beat)
+        if len(self._pulse) >= FLUSH_STEPS or time.perf_counter() - self._last_flush > FLUSH_SECONDS:
+            self._flush()
+
+    def _flush(self, final: bool = False) -> None:
+        if self._off and not final:
+            return
+        losses = self._pulse.flush()
+        self._epoch_losses += [loss for _, loss in losses]
+        self._last_flush = time.perf_counter()
+        if not self._layout.same_parameters(self.model):
+            self._set_layout(lay_out(self.model, self._arrival or ()))
+        self._check_coverage()
+        troubled = any(loss != loss or abs(loss) == float("inf") for _, loss in losses)
+        if self.rank == 0 and self.step and (final or troubled or self._alarms.due()):
+            self._write_parameters()
+            self._alarms.look()
+        self._store.commit_if_due()
+        if final:
+            self._write_parameters()
+            self._note_accumulation()
+            self._store.commit()
+
+    def _write(
+        self, name: str, columns: Sequence[Key], steps: list[int], times: list[float], rows: Rows, dtype: str
+    ) -> None:
+        self._store.rows(self._store.declare(name, columns, dtype), steps, times, rows)
+        self._growing.append(self._growing.declare(name, columns, dtype), steps, rows)
+
+    def _write_parameters(self) -> None:
+        table = parameter_table(
+            self.model, self._layout, self.optimizers, self._pulse.gradient_steps.tolist(), self._pulse.watched_steps
+        )
+        self._store.parameters(table)
+        self._growing.parameters(table)
+
+    def _set_layout(self, layout: Layout) -> None:
+        self._layout = layout
+        self._steps.relayout(layout)
+        self._pulse.start_counting(layout)
+
+    def _check_coverage(self) -> None:
+        found = coverage(self._layout, self.optimizers)
+        if found != self._covered:
+            self._covered = found
+            self._event("coverage", found)
+
+    def _note_accumulation(self) -> None:
+        if self._pulse.divided is not None:
+            self._event("accumulation", {"divided": self._pulse.divided})
+
+    def _event(self, kind: str, data: Mapping[str, Any]) -> None:
+        event = Event(step=max(self.step - 1, 0), kind=kind, data=dict(data), time=time.time())
+        self._store.event(event)
+        self._growing.event(event)
+
+    def _speak(self, finding: Finding) -> None:
+        self._store.finding(max(self.step - 1, 0), finding)
+        if not self._quiet:
+            print_alarm(finding)
+        if self._on_finding is not None:
+            self._on_finding(finding)
+
+    def _recorded(self) -> Run:
+        if not self._closed:
+            self._write_parameters()
+            self._store.commit()
+        return open_run(self._run_dir, self.rank)
+
+    def _listen_for_arrival(self) -> None:
+        """Once, during the first backward: the order in which gradients arrive is the network's, reversed."""
+        order: list[int] = []
+        seen: set[int] = set()
+
+        def arrived(parameter: Tensor) -> None:
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                order.append(id(parameter))
+
+        self._arrival_handles = [
+            parameter.register_post_accumulate_grad_hook(arrived) for parameter in self._layout.parameters
+        ]
+        self._arrival = order
+
+    def _remove_arrival_hooks(self) -> None:
+        for handle in self._arrival_handles:
+            handle.remove()
+        self._arrival_handles = []
+
+    def _detach(self) -> None:
+        patches.stop_listening(self)
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        self._remove_arrival_hooks()
+
+    def _switch_off(self, where: str, error: Exception) -> None:
+        self._off = f"{where}: {type(error).__name__}: {error}"
+        self._detach()
+        self._event("switched_off", {"where": where, "error": self._off})
+        warnings.warn(
+            f"bedside stopped listening at step {self.step} ({self._off}); training goes on unwatched.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def _at_exit(self) -> None:
+        crashed = hasattr(sys, "last_exc") or hasattr(sys, "last_type")
+        self.close(finished=False if crashed else None)
+
+
+def _has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """The hook gets (optimizer, closure) as positional arguments, or the closure by name."""
+    return (args[1] if len(args) > 1 else kwargs.get("closure")) is not None
+
+
+def _vital(name: str, of_validation: bool) -> str:
+    for prefix in VALIDATION_PREFIXES:
+        if name.startswith(prefix):
+            return "val/" + name[len(prefix) :]
+    return f"val/{name}" if of_validation else name
+
+
+def _number(name: str, value: Any) -> float:
+    from bedside.errors import BadOption
+
+    try:
+        return float(value.detach() if isinstance(value, torch.Tensor) else value)
+    except (TypeError, ValueError, RuntimeError):
+        raise BadOption(
+            f"{name}={value!r} is not a number.",
+            expected="one number per metric: a float, an int or a tensor with one element",
+            try_=f"monitor.log({name}=float(...))",
+        ) from None

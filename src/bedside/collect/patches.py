@@ -1,0 +1,102 @@
+"""The few torch functions that are replaced while somebody watches, and put back afterwards.
+
+Three places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of
+`clip_grad_norm_` (so that early `from torch.nn.utils import clip_grad_norm_` does not escape), and two methods of
+`GradScaler`. Patches are shared by all monitors, installed with the first and removed with the last; calling
+through them with nobody listening costs one loop over an empty list.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.amp.grad_scaler import GradScaler
+from torch.nn.utils import clip_grad
+
+if TYPE_CHECKING:
+    from bedside.collect.monitor import Monitor
+
+LISTENING: list[Monitor] = []
+_originals: list[tuple[Any, str, Any]] = []
+
+
+def listen(monitor: Monitor) -> None:
+    if not LISTENING:
+        _install()
+    LISTENING.append(monitor)
+
+
+def stop_listening(monitor: Monitor) -> None:
+    if monitor in LISTENING:
+        LISTENING.remove(monitor)
+        if not LISTENING:
+            _remove()
+
+
+def _install() -> None:
+    _replace(torch.autograd, "backward", _backward)
+    _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
+    _replace(GradScaler, "scale", _scale)
+    _replace(GradScaler, "step", _scaler_step)
+
+
+def _remove() -> None:
+    while _originals:
+        home, name, original = _originals.pop()
+        setattr(home, name, original)
+
+
+def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
+    original = home.__dict__[name]
+    replacement = functools.wraps(original)(make(original))
+    _originals.append((home, name, original))
+    setattr(home, name, replacement)
+
+
+def _backward(original: Any) -> Any:
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        listeners = list(LISTENING)
+        gradient = args[0] if args else kwargs.get("grad_tensors")
+        for monitor in listeners:
+            monitor.before_backward(tensors, gradient)
+        result = original(tensors, *args, **kwargs)
+        for monitor in listeners:
+            monitor.after_backward()
+        return result
+
+    return backward
+
+
+def _clip_with_norm(original: Any) -> Any:
+    def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
+        parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        for monitor in LISTENING:
+            monitor.clipped_by_norm(parameters, max_norm, total_norm)
+        return original(parameters, max_norm, total_norm, *args, **kwargs)
+
+    return _clip_grads_with_norm_
+
+
+def _scale(original: Any) -> Any:
+    def scale(self: GradScaler, outputs: Any) -> Any:
+        scaled = original(self, outputs)
+        for monitor in LISTENING:
+            monitor.scaled(outputs, scaled)
+        return scaled
+
+    return scale
+
+
+def _scaler_step(original: Any) -> Any:
+    def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        for monitor in LISTENING:
+            monitor.before_scaler_step(self, optimizer)
+        result = original(self, optimizer, *args, **kwargs)
+        for monitor in LISTENING:
+            monitor.after_scaler_step(self, optimizer)
+        return result
+
+    return step

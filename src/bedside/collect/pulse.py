@@ -1,0 +1,223 @@
+"""From beats to rows: the numbers of many steps are fetched in one go and written as the vitals they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.collect.beat import Beat, Members
+from bedside.collect.clipping import Clipped, clipped
+from bedside.collect.freight import Freight
+from bedside.collect.layout import Layout
+from bedside.collect.loss import Accumulation
+from bedside.record.missing import MISSING
+from bedside.record.run import Key
+
+Rows = NDArray[np.float64]
+Write = Callable[[str, Sequence[Key], list[int], list[float], Rows, str], None]
+
+CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
+SCALER = [("loss_scale", ""), ("skipped", "")]
+NORMS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
+MOVES = [
+    (vital, "")
+    for vital in ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio", "nonfinite_params")
+]
+OWNED_GRADIENTS = ("grad_norm", "grad_norm_clipped")
+OWNED_MOVES = ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio")
+
+
+class Pulse:
+    """Keeps beats until `flush`, then turns them into rows of the record's metric sets."""
+
+    def __init__(self, freight: Freight, write: Write) -> None:
+        self.accumulation = Accumulation()
+        self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
+        self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.watched_steps = 0
+        self._freight = freight
+        self._write = write
+        self._waiting: list[Beat] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, beat: Beat) -> None:
+        self._waiting.append(beat)
+
+    def start_counting(self, layout: Layout) -> None:
+        self.gradient_steps = np.zeros(len(layout), np.int64)
+        self.watched_steps = 0
+
+    def flush(self) -> list[tuple[int, float]]:
+        """Write everything that waits; returns the (step, loss) pairs for whoever keeps the epoch's mean."""
+        beats, self._waiting = self._waiting, []
+        if not beats:
+            return []
+        self._freight.unload()
+        losses = self._core(beats)
+        self._scaler([b for b in beats if b.skipped is not None])
+        # A step that the scaler skipped has gradients that mean nothing, and made no change.
+        made = [b for b in beats if not (b.skipped or self._fused_skip(b))]
+        for group in _by_layout([b for b in made if b.gradients or b.clips]):
+            self._norms(group)
+        return losses
+
+    def _core(self, beats: Sequence[Beat]) -> list[tuple[int, float]]:
+        several = max(len(b.losses) for b in beats) > 1
+        owners = list(dict.fromkeys(owner for b in beats for owner, _ in b.rates))
+        columns: list[Key] = [("loss", ""), ("micro_batches", ""), ("uncleared", ""), ("step_time", ""), ("epoch", "")]
+        columns += [("lr", owner) for owner in owners]
+        if several:
+            columns += [("loss", f"optimizer_{i}") for i in range(max(len(b.losses) for b in beats))]
+        rows = np.full((len(beats), len(columns)), MISSING)
+        for row, beat in zip(rows, beats, strict=True):
+            parts = [self._loss(t, d) for t, d in zip(beat.losses, beat.divisors, strict=True)]
+            if parts:
+                row[0] = sum(parts)
+                row[1] = max(len(tickets) for tickets in beat.losses)
+            if beat.uncleared is not None:
+                row[2] = float(beat.uncleared)
+            if beat.seconds == beat.seconds:
+                row[3] = beat.seconds
+            if beat.epoch is not None:
+                row[4] = beat.epoch
+            for owner, rate in beat.rates:
+                is_ticket = owner in beat.rate_tickets
+                row[5 + owners.index(owner)] = self._one(int(rate)) if is_ticket else rate
+            if several:
+                row[5 + len(owners) : 5 + len(owners) + len(parts)] = parts
+        self._rows("core", columns, beats, rows, "f8")
+        return [(b.step, float(row[0])) for b, row in zip(beats, rows, strict=True) if b.losses]
+
+    def _loss(self, tickets: Sequence[int], divisors: Sequence[tuple[float, ...]]) -> float:
+        loss, divided = self.accumulation.loss_of([self._one(t) for t in tickets], divisors)
+        self.divided = self.divided if divided is None else divided
+        return loss
+
+    def _scaler(self, beats: Sequence[Beat]) -> None:
+        if not beats:
+            return
+        rows = np.full((len(beats), 2), MISSING)
+        for row, beat in zip(rows, beats, strict=True):
+            if beat.loss_scale is not None:
+                row[0] = self._one(beat.loss_scale)
+            row[1] = float(bool(beat.skipped) or self._fused_skip(beat))
+        self._rows("scaler", SCALER, beats, rows, "f8")
+
+    def _fused_skip(self, beat: Beat) -> bool:
+        return beat.found_inf is not None and self._one(beat.found_inf) > 0
+
+    def _norms(self, beats: Sequence[Beat]) -> None:
+        layout = beats[0].layout
+        count = len(layout)
+        clips = [clipped([(call, self._one(t)) for call, t in b.clips], count) for b in beats]
+        self._clips(beats, clips)
+        seen = [(i, b) for i, b in enumerate(beats) if b.gradients]
+        if not seen:
+            return
+        after = np.zeros((len(seen), count))
+        present = np.zeros((len(seen), count), bool)
+        factors = np.ones((len(seen), count))
+        for row, (i, beat) in enumerate(seen):
+            for part in beat.gradients:
+                squares = self._freight.take(part.squares)
+                if part.scale is not None:
+                    squares = squares / self._one(part.scale) ** 2
+                here = np.ones(len(squares), bool)
+                here[list(part.absent)] = False
+                _put(after[row], part.members, squares)
+                _put(present[row], part.members, here)
+            if (clip := clips[i]) is not None:
+                factors[row] = clip.factors
+        self._count(present)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            before = np.where(factors == 1.0, after, after / factors**2)
+        listed = [b for _, b in seen]
+        self._overall_gradients(listed, before, after, [clips[i] for i, _ in seen])
+        owned_after = layout.add_up(after)
+        gradients = np.concatenate([layout.add_up(before), owned_after], axis=1)
+        if not present.all():
+            nobody = layout.add_up(present.astype(np.float64)) == 0
+            gradients[np.concatenate([nobody, nobody], axis=1)] = MISSING
+        self._rows("gradients", _owned(OWNED_GRADIENTS, layout), listed, gradients, "f4")
+        moved = [(row, b) for row, b in enumerate(listed) if b.moves]
+        if moved:
+            self._moves([b for _, b in moved], after[[row for row, _ in moved]])
+
+    def _clips(self, beats: Sequence[Beat], clips: Sequence[Clipped | None]) -> None:
+        rows = [
+            (b, [c.threshold, c.ratio, float(c.active)]) for b, c in zip(beats, clips, strict=True) if c is not None
+        ]
+        if rows:
+            self._rows("clip", CLIP, [b for b, _ in rows], np.asarray([r for _, r in rows]), "f8")
+
+    def _overall_gradients(
+        self, beats: Sequence[Beat], before: Rows, after: Rows, clips: Sequence[Clipped | None]
+    ) -> None:
+        rows = np.empty((len(beats), 3))
+        rows[:, 0] = np.sqrt(before.sum(axis=1))
+        rows[:, 1] = np.sqrt(after.sum(axis=1))
+        rows[:, 2] = (~np.isfinite(after)).sum(axis=1)
+        for row, clip in zip(rows, clips, strict=True):
+            if clip is not None and not np.isfinite(row[0]):
+                row[0] = clip.total  # clipping turned an infinity into NaN; the call knew which it was
+        self._rows("norms", NORMS, beats, rows, "f8")
+
+    def _moves(self, beats: Sequence[Beat], gradients: Rows) -> None:
+        layout = beats[0].layout
+        updates = np.zeros((len(beats), len(layout)))
+        weights = np.zeros((len(beats), len(layout)))
+        for row, beat in enumerate(beats):
+            for part in beat.moves:
+                _put(updates[row], part.members, self._freight.take(part.updates))
+                _put(weights[row], part.members, self._freight.take(part.weights))
+        totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
+        overall = np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
+        self._rows("moves", MOVES, beats, overall, "f8")
+        owned = _four(layout.add_up(weights), layout.add_up(updates), layout.add_up(gradients))
+        self._rows("owned_moves", _owned(OWNED_MOVES, layout), beats, np.concatenate(owned, axis=1), "f4")
+
+    def _count(self, present: NDArray[np.bool_]) -> None:
+        if len(self.gradient_steps) != present.shape[1]:
+            self.gradient_steps = np.zeros(present.shape[1], np.int64)
+            self.watched_steps = 0
+        self.gradient_steps += present.sum(axis=0)
+        self.watched_steps += len(present)
+
+    def _rows(self, name: str, columns: Sequence[Key], beats: Sequence[Beat], rows: Rows, dtype: str) -> None:
+        self._write(name, columns, [b.step for b in beats], [b.time for b in beats], rows, dtype)
+
+    def _one(self, ticket: int) -> float:
+        return float(self._freight.take(ticket)[0])
+
+
+def _four(weights: Rows, updates: Rows, gradients: Rows) -> list[Rows]:
+    """Parameter norm, update norm, relative update and effective rate; 0/0 was never anything: missing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where((weights == 0) & (updates == 0), MISSING, updates / weights)
+        effective = np.where(gradients == 0, MISSING, updates / gradients)
+    return [weights, updates, relative, effective]
+
+
+def _owned(vitals: Sequence[str], layout: Layout) -> list[Key]:
+    return [(vital, owner) for vital in vitals for owner in layout.owners]
+
+
+def _put(row: NDArray[np.generic], members: Members, values: NDArray[np.generic]) -> None:
+    if members is None:
+        row[:] = values
+    else:
+        row[members] = values
+
+
+def _by_layout(beats: Sequence[Beat]) -> list[list[Beat]]:
+    groups: list[list[Beat]] = []
+    for beat in beats:
+        if groups and groups[-1][0].layout is beat.layout:
+            groups[-1].append(beat)
+        else:
+            groups.append([beat])
+    return groups

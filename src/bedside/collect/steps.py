@@ -1,0 +1,207 @@
+"""The optimizer's side of a step: gradients and learning rates before it, the change it made after it.
+
+With several optimizers on one model (a GAN) a step is one round: it ends when each has stepped, or when one of
+them steps again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from bedside.collect.beat import Beat, Gradients, Members, Moves
+from bedside.collect.clipping import ClipCall, members_of
+from bedside.collect.freight import Freight
+from bedside.collect.layout import Layout
+from bedside.collect.loss import LossListener
+from bedside.collect.squares import squares
+
+
+class StepListener:
+    """Hooks around `optimizer.step`; hands over a finished Beat per step."""
+
+    def __init__(
+        self,
+        optimizers: Sequence[Optimizer],
+        layout: Layout,
+        losses: LossListener,
+        freight: Freight,
+        finished: Callable[[Beat], None],
+        first_step: int = 0,
+        gradients: bool = True,
+        updates: bool = True,
+    ) -> None:
+        self.optimizers = list(optimizers)
+        self.layout = layout
+        self.next_step = first_step
+        self.epoch: float | None = None
+        self._losses = losses
+        self._freight = freight
+        self._finished = finished
+        self._want_gradients, self._want_updates = gradients, updates
+        self._beat: Beat | None = None
+        self._stepped: set[int] = set()
+        self._clips: list[tuple[ClipCall, int]] = []
+        self._old: list[Tensor] = []  # the weights before the step, in buffers that are kept
+        self._last_end: float | None = None
+        self._members: dict[int, Members] = {}
+        self.relayout(layout)
+
+    def relayout(self, layout: Layout) -> None:
+        """The model's trainable parameters have changed."""
+        self.layout = layout
+        self._old = []
+        self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
+
+    def _members_of(self, optimizer: Optimizer) -> Members:
+        """Which parameters to read when this one steps; those that nobody holds are read with the first."""
+        if len(self.optimizers) == 1:
+            return None
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if optimizer is self.optimizers[0]:
+            others = {id(p) for o in self.optimizers[1:] for g in o.param_groups for p in g["params"]}
+            held |= {id(p) for p in self.layout.parameters if id(p) not in others}
+        return np.asarray([i for i, p in enumerate(self.layout.parameters) if id(p) in held], np.int64)
+
+    # The moments, in order.
+
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
+        members = members_of(parameters, self.layout)
+        if not isinstance(members, bool):
+            self._clips.append((ClipCall(members, float(max_norm), total), self._freight.put(total)))
+
+    def before(self, optimizer: Optimizer, closure: bool) -> None:
+        beat = self._open(optimizer)
+        for number, group in enumerate(self._groups()):
+            owner = f"group_{number}" if number else ""
+            rate = group["lr"]
+            if isinstance(rate, Tensor):
+                beat.rate_tickets.add(owner)
+                rate = self._freight.put(rate.clone())
+            if owner not in (known for known, _ in beat.rates):
+                beat.rates.append((owner, rate))
+        self._losses.in_step = closure
+        if not closure:
+            self._read_gradients(optimizer, beat)
+        if self._want_updates:
+            self._remember_weights(optimizer)
+
+    def after(self, optimizer: Optimizer, closure: bool) -> None:
+        beat = self._open(optimizer)
+        if closure:  # the backward ran inside the step; its gradients are still there
+            self._read_gradients(optimizer, beat)
+        if self._want_updates:
+            self._read_moves(optimizer, beat)
+        self._take_losses(beat)
+        self._stepped.add(id(optimizer))
+        if len(self._stepped) == len(self.optimizers):
+            self.close_step()
+
+    def skipped(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
+        """A scaler found infinities and did not call the optimizer."""
+        beat = self._open(optimizer)
+        beat.skipped = True
+        if loss_scale is not None:
+            beat.loss_scale = self._freight.put(loss_scale)
+        for number, group in enumerate(self._groups()):
+            if not isinstance(group["lr"], Tensor):
+                beat.rates.append((f"group_{number}" if number else "", group["lr"]))
+        self._take_losses(beat)
+        self._clips = []
+        self._stepped.add(id(optimizer))
+        if len(self._stepped) == len(self.optimizers):
+            self.close_step()
+
+    def scaler_will_step(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
+        beat = self._open(optimizer)
+        beat.skipped = False
+        if loss_scale is not None:
+            beat.loss_scale = self._freight.put(loss_scale)
+
+    def close_step(self) -> None:
+        """The round is over: hand the beat on and start counting the next step."""
+        beat, self._beat = self._beat, None
+        self._stepped.clear()
+        if beat is None:
+            return
+        now = time.perf_counter()
+        if self._last_end is not None:
+            beat.seconds = now - self._last_end
+        self._last_end = now
+        self.next_step += 1
+        self._finished(beat)
+
+    @property
+    def mid_round(self) -> bool:
+        return bool(self._stepped)
+
+    # How each is read.
+
+    def _open(self, optimizer: Optimizer) -> Beat:
+        if id(optimizer) in self._stepped:
+            self.close_step()
+        if self._beat is None:
+            self._beat = Beat(self.next_step, time.time(), self.layout, epoch=self.epoch)
+        return self._beat
+
+    def _groups(self) -> list[dict[str, Any]]:
+        return [group for optimizer in self.optimizers for group in optimizer.param_groups]
+
+    def _parameters(self, optimizer: Optimizer) -> Sequence[Tensor]:
+        members = self._members[id(optimizer)]
+        mine = self.layout.parameters
+        return mine if members is None else [mine[i] for i in members]
+
+    def _take_losses(self, beat: Beat) -> None:
+        self._losses.in_step = False
+        heard = self._losses.take()
+        if heard.values:
+            beat.losses.append([self._freight.put(value) for value in heard.values])
+            beat.divisors.append(heard.divisors)
+        if heard.uncleared is not None:
+            beat.uncleared = heard.uncleared
+
+    def _read_gradients(self, optimizer: Optimizer, beat: Beat) -> None:
+        beat.clips, self._clips = beat.clips + self._clips, []
+        if not self._want_gradients:
+            return
+        gradients = [p.grad for p in self._parameters(optimizer)]
+        absent = tuple(i for i, gradient in enumerate(gradients) if gradient is None)
+        scale = getattr(optimizer, "grad_scale", None)
+        found_inf = getattr(optimizer, "found_inf", None)
+        if found_inf is not None:
+            beat.found_inf = self._freight.put(found_inf.clone())
+        beat.gradients.append(
+            Gradients(
+                members=self._members[id(optimizer)],
+                squares=self._freight.put(squares(gradients)),
+                absent=absent,
+                scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
+            )
+        )
+
+    def _remember_weights(self, optimizer: Optimizer) -> None:
+        if not self._old:
+            self._old = [torch.empty_like(p, requires_grad=False) for p in self.layout.parameters]
+        members = self._members[id(optimizer)]
+        old = self._old if members is None else [self._old[i] for i in members]
+        with torch.no_grad():
+            torch._foreach_copy_(old, [p.detach() for p in self._parameters(optimizer)])
+
+    def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
+        members = self._members[id(optimizer)]
+        old = self._old if members is None else [self._old[i] for i in members]
+        new = [p.detach() for p in self._parameters(optimizer)]
+        if not new:
+            return
+        with torch.no_grad():
+            torch._foreach_sub_(old, new)
+        beat.moves.append(
+            Moves(members, updates=self._freight.put(squares(old)), weights=self._freight.put(squares(new)))
+        )
