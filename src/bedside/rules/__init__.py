@@ -9,6 +9,7 @@ from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.rule import Rule, rule
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.vanishing_gradient import vanishing_gradient
 
@@ -16,6 +17,7 @@ CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
     nonfinite_gradient,
     diverging_loss,
+    stuck_from_start,
     vanishing_gradient,
     silent_parameter,
     uncovered_parameter,

@@ -47,3 +47,11 @@ def lower_learning_rate(run: Run, step: int, by: float = 10.0) -> str:
     if math.isfinite(old) and old > 0:
         return new_learning_rate(old, old / by)
     return f"Lower the learning rate {number(by)}-fold."
+
+
+def raise_learning_rate(run: Run, step: int, by: float = 10.0) -> str:
+    """Raise it by a factor, with the number it had at `step` when that is known."""
+    old = learning_rate(run, step)
+    if math.isfinite(old) and old > 0:
+        return new_learning_rate(old, old * by)
+    return f"Raise the learning rate {number(by)}-fold."

@@ -1,0 +1,66 @@
+"""The loss of a model that knows nothing: computed where the classes are known, recognised from the value otherwise.
+
+Cross-entropy of a uniform guess over K classes is ln K; the best constant guess reaches the entropy of the labels;
+squared error of the best constant is the variance of the targets.
+
+>>> print(chance_level({"classes": 10}, 2.31))
+ln 10 = 2.303
+>>> print(chance_level({}, 0.6930))
+ln 2 = 0.693
+>>> print(chance_level({}, 1.234))
+None
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
+LEVEL_KEYS = {"label_entropy": "the entropy of the labels", "target_variance": "the variance of the targets"}
+NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
+VERY_NEAR = 0.006  # when it is only recognised: less than half the distance from ln 9 to ln 10
+# Numbers of classes that people train with: small tasks, and the vocabularies of public tokenizers.
+FAMILIAR = (*range(2, 11), 20, 100, 256, 1000, 28996, 30522, 32000, 50257, 50304, 50265, 128256, 151936, 256000)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A level that takes no knowledge to reach."""
+
+    level: float
+    what: str
+    known: bool  # computed from the run's own configuration, not recognised from the value
+
+    def __str__(self) -> str:
+        return f"{self.what} = {self.level:.3f}"
+
+
+def chance_level(config: Mapping[str, Any], value: float) -> Chance | None:
+    """The chance level that a loss of `value` sits on, if it sits on one."""
+    known = _known_levels(config)
+    for chance in known:
+        if chance.level > 0 and abs(value - chance.level) <= NEAR * chance.level:
+            return chance
+    if known or not math.isfinite(value) or value <= 0:
+        return None
+    classes = min(FAMILIAR, key=lambda k: abs(math.log(k) - value))
+    level = math.log(classes)
+    if abs(value - level) <= VERY_NEAR * level:
+        return Chance(level, f"ln {classes:,}", known=False)
+    return None
+
+
+def _known_levels(config: Mapping[str, Any]) -> list[Chance]:
+    levels = []
+    for key in CLASS_KEYS:
+        classes = config.get(key)
+        if isinstance(classes, (int, float)) and classes >= 2:
+            levels.append(Chance(math.log(classes), f"ln {int(classes):,}", known=True))
+    for key, what in LEVEL_KEYS.items():
+        level = config.get(key)
+        if isinstance(level, (int, float)) and level > 0:
+            levels.append(Chance(float(level), what, known=True))
+    return levels

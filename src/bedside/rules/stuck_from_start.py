@@ -1,0 +1,162 @@
+"""The loss never moved: the network has not begun to learn.
+
+## What it sees
+A loss that is, after all these steps, still where it began.
+
+## Why it matters
+Nothing is being learned, and more of the same will not help: a learning rate far too small or zero, weights that no
+optimizer moves, dead units, an initialisation out of range, or labels that have nothing to do with the inputs.
+
+## How it decides
+On means of blocks: no later block is lower than the first by `moved` of its level, nor by `noise` times the blocks' own
+noise. Where the blocks themselves are too noisy to see `resolution` of the level, or the learning rate has only ever
+risen (a warm-up), it is too early to judge. A loss may be flat because it was good to begin with, so it takes a sign
+of ignorance to make it a warning: the level is that of chance, the data went by `epochs` times, the learning rate or
+the updates are next to nothing, or an accuracy stays below `accuracy`. Without one it is a note.
+
+## When it is wrong
+Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
+
+## What to try
+1. Train on one batch only with a learning rate of 1e-3 (Adam): if the loss does not go to zero, there is a bug.
+2. Raise the learning rate tenfold; look at it in the log.
+3. Check that the optimizer holds the model's parameters and that labels belong to their inputs.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*stuck_from_start.check(a_run(loss=[2.303, 2.301, 2.304, 2.302] * 50, config={"classes": 10})))
+LOS103 stuck-from-start: The loss has not moved in 200 steps: 2.3 then, 2.3 now, which is chance (ln 10 = 2.303).
+
+## References
+- Karpathy (2019), A recipe for training neural networks: overfit a single batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.metrics import goes_up
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.report.wording import number, steps
+from bedside.rules.advice import raise_learning_rate
+from bedside.rules.chance import chance_level
+from bedside.rules.losses import is_surrogate, judged_loss, validation_metrics
+from bedside.rules.rule import rule
+from bedside.rules.statistics import in_blocks, trend
+
+
+@dataclass(frozen=True)
+class Limits:
+    moved: float = 0.02  # of the level: learning anything at all changes a loss by more (PEERS.md 4, row 27)
+    noise: float = 3.0  # σ of a block mean: beyond it a block is really lower
+    resolution: float = 0.1  # of the level: a blur wider than this could hide real learning
+    blocks: int = 20  # as many places as a person would compare
+    fewest: int = 10  # readings
+    steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
+    epochs: float = 3.0  # passes over the data: memorising begins in the second
+    accuracy: float = 0.1  # a model that is right less often than this after training knows next to nothing
+    learning_rate: float = 1e-7  # ten times below the lowest that published recipes use
+    update: float = 1e-7  # relative update per step: 1e5 steps of it would change a weight by one percent
+
+
+@rule("LOS103", severity=Severity.WARNING, needs=[], limits=Limits())
+def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = judged_loss(run).finite()
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    length = series.last_step - series.first_step + 1
+    per_epoch = run.axis == "epoch"
+    if len(series) < limits.fewest or (not per_epoch and length < limits.steps):
+        raise NotEnough(f"{limits.fewest} readings over {limits.steps} steps of {series.key}, has {len(series)}")
+    if _warming_up(run):
+        raise NotEnough("steps after the warm-up of the learning rate")
+
+    blocks = in_blocks(series, most=limits.blocks)
+    means = blocks.means
+    if len(blocks) < 3:
+        raise NotEnough(f"a longer run: {series.key} wanders too slowly to be judged on {len(series)} readings")
+    level, blur = abs(float(means[0])), limits.noise * blocks.noise
+    fall = float(means[0] - means[1:].min())
+    creeping = trend(series).falling
+    if fall > max(limits.moved * level, blur) or (creeping and fall > limits.moved * level):
+        return
+    if blur > limits.resolution * level:
+        raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
+    if float(means[-1] - means[0]) > limits.moved * level or _metric_improved(run):
+        return  # it moved, for the worse: another rule's business; or something was learned that the loss hides
+
+    signs, sure = _signs_of_ignorance(run, float(means[-1]), limits)
+    how = f"has fallen by only {fall / level:.1g} of its level" if creeping and level else "has not moved"
+    yield stuck_from_start.finding(
+        f"The {'loss' if series.vital == 'loss' else series.key} {how} in {steps(length, run.axis)}: "
+        f"{number(means[0])} then, {number(means[-1])} now{''.join(f', {sign}' for sign in signs)}.",
+        severity=None if signs else Severity.NOTE,
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=sure,
+        evidence={"first": float(means[0]), "now": float(means[-1]), "fall": fall, "noise": blocks.noise},
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=[
+            "labels that do not belong to their inputs: train on 32 examples; if even they cannot be learned by heart, "
+            "look at the data and the loss.",
+            "a model that was good to begin with: evaluate the first checkpoint.",
+            "a long first plateau: wait as long again.",
+        ],
+        try_=[
+            raise_learning_rate(run, series.last_step),
+            "Train on one batch only, with a learning rate of 1e-3 for Adam: it must go to zero within minutes.",
+            "Check that the optimizer holds the model's parameters, and that their gradients are not zero.",
+        ],
+    )
+
+
+def _warming_up(run: Run) -> bool:
+    """The learning rate has only ever risen, and is still rising."""
+    rates = run.series("lr").finite().values
+    return len(rates) > 2 and bool((np.diff(rates) >= 0).all()) and rates[-1] > rates[-2]
+
+
+def _metric_improved(run: Run) -> bool:
+    for metric in validation_metrics(run):
+        slope = trend(metric)
+        if slope.significant() and (slope.change > 0) == goes_up(metric.vital):
+            return True
+    return False
+
+
+def _signs_of_ignorance(run: Run, now: float, limits: Limits) -> tuple[list[str], float]:
+    """What says that this level is bad, in words, and how sure that makes us."""
+    signs: list[tuple[str, float]] = []
+    chance = chance_level(run.config, now)
+    if chance is not None:
+        signs.append((f"which is chance ({chance})", 0.95 if chance.known else 0.8))
+    passes = _epochs(run)
+    if passes >= limits.epochs:
+        signs.append((f"after {number(passes)} epochs", 0.75))
+    rate = run.series("lr").median()
+    if rate < limits.learning_rate:
+        signs.append((f"at a learning rate of {number(rate)}", 0.9))
+    update = run.series("relative_update_norm").median()
+    if update < limits.update:
+        signs.append((f"with updates of {number(update)} of the weights", 0.9))
+    for metric in validation_metrics(run):
+        values = metric.finite().values
+        if goes_up(metric.vital) and len(values) and values.min() >= 0 and values.max() < limits.accuracy:
+            signs.append((f"{metric.key} never above {number(values.max())}", 0.8))
+            break
+    return [text for text, _ in signs], max((sure for _, sure in signs), default=0.4)
+
+
+def _epochs(run: Run) -> float:
+    """How often the data went by, as far as the run tells."""
+    if run.axis == "epoch":
+        return float(run.steps)
+    counted: Series = run.series("epoch").finite()
+    if counted:
+        return float(counted.values.max() - counted.values.min())
+    return float(len(run.events_of("epoch")))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.stuck_from_start import stuck_from_start
+from bedside.testing import a_run
+
+
+def flat(level, n=300, noise=0.01, seed=0):
+    return level + noise * np.random.default_rng(seed).normal(size=n)
+
+
+def test_speaks_at_the_chance_level_of_a_known_number_of_classes():
+    (finding,) = stuck_from_start.check(a_run(loss=flat(np.log(37)), config={"num_classes": 37}, lr=1e-5))
+    assert finding.severity == Severity.WARNING
+    assert finding.confidence > 0.9
+    assert "ln 37" in finding.message
+    assert "from 1e-5 to about 1e-4" in finding.try_[0]
+
+
+def test_recognises_chance_from_the_value_with_less_confidence():
+    (finding,) = stuck_from_start.check(a_run(loss=flat(np.log(2), noise=0.003)))
+    assert finding.severity == Severity.WARNING
+    assert finding.confidence < 0.9
+
+
+def test_speaks_when_the_loss_creeps_at_a_learning_rate_of_next_to_nothing():
+    loss = np.linspace(2.1, 2.095, 300) + flat(0, noise=0.0005)
+    (finding,) = stuck_from_start.check(a_run(loss=loss, lr=1e-8))
+    assert "fallen by only 0.002 of its level" in finding.message
+
+
+def test_speaks_when_many_epochs_changed_nothing():
+    (finding,) = stuck_from_start.check(a_run(loss=flat(1.234), epoch=np.linspace(0, 8, 300)))
+    assert "8 epochs" in finding.message
+
+
+def test_speaks_when_the_accuracy_stays_at_nothing():
+    (finding,) = stuck_from_start.check(a_run(steps=5000, val_loss=flat(6.1, n=12), val_accuracy=[0.001] * 12))
+    assert "val/accuracy never above 0.001" in finding.message
+
+
+def test_only_notes_a_flat_loss_without_a_sign_of_ignorance():
+    (finding,) = stuck_from_start.check(a_run(loss=flat(1.234, noise=0.02)))
+    assert finding.severity == Severity.NOTE
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stays_silent_when_the_loss_falls_slowly(seed):
+    loss = np.linspace(2.3, 2.1, 1000) + flat(0, n=1000, noise=0.1, seed=seed)
+    assert stuck_from_start.check(a_run(loss=loss, config={"classes": 10})) == []
+
+
+def test_stays_silent_when_the_metric_learns_what_the_loss_hides():
+    loss = flat(np.log(2), noise=0.002)
+    assert stuck_from_start.check(a_run(loss=loss, val_accuracy=np.linspace(0.5, 0.8, 20))) == []
+
+
+def test_stays_silent_when_it_fell_early_and_is_flat_since():
+    assert stuck_from_start.check(a_run(loss=np.r_[flat(2.3, 50), flat(0.5, 500)])) == []
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        a_run(loss=[2.303] * 30),
+        a_run(loss=flat(2.303), lr=np.linspace(1e-6, 1e-3, 300)),
+        a_run(loss=flat(1.0, noise=0.9)),
+        a_run(loss=flat(0.0), kl=0.1, reward=0.5),
+    ],
+    ids=["short", "warming up", "too noisy", "policy surrogate"],
+)
+def test_does_not_judge_what_cannot_be_judged(run):
+    assert isinstance(stuck_from_start.examine(run), NotExamined)
