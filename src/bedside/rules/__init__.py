@@ -6,6 +6,7 @@ from bedside.errors import unknown_name
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
+from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
@@ -20,6 +21,7 @@ CATALOGUE: tuple[Rule, ...] = (
     stuck_from_start,
     vanishing_gradient,
     silent_parameter,
+    oversized_update,
     uncovered_parameter,
     stale_optimizer,
 )

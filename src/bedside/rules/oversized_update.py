@@ -1,0 +1,201 @@
+"""Steps so large that they replace the weights instead of improving them.
+
+## What it sees
+The optimizer's steps are a large part of the weights themselves, and the loss pays for it: it jumps, never comes back
+below where it was, or overflows.
+
+## Why it matters
+A network is trained by many small corrections. A few steps as long as the weights throw away the initialisation (or
+what was learned) and leave saturated or dead units behind, from which a smaller learning rate cannot return.
+
+## How it decides
+Two patterns in ‖update‖ / ‖weights before it‖, each judged together with the fate of the loss:
+
+- a burst: steps above `large`, one after the other, that add up to more than `replaced`;
+- no end: above `sustained` at the median of the last quarter of the run.
+
+It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
+times that level and then recovered, or has not `halved` since; a note when a burst did no visible harm. A burst that
+one wild gradient caused is exploding-gradient's business. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose
+memory is empty then).
+
+## When it is wrong
+Weights that start at almost nothing, or that weight decay has shrunk to nothing (shrinking-weights): any step is large
+against them. Scale-free layers (before a normalisation) survive large steps.
+
+## What to try
+1. The learning rate at which the first steps move the weights by 1 %, the upper end of what healthy runs do.
+2. Warm-up over the first 5 % of the steps.
+3. A smaller initialisation gain, if gradients are huge from the first step on.
+
+## Example
+>>> from bedside.testing import a_run
+>>> ratio = [0.99, 0.4, 0.3, 0.2, 0.15] + [0.01] * 95
+>>> run = a_run(loss=[2.3, 90, 70, 50, 20] + [2.4] * 95, lr=1.0, relative_update_norm=ratio)
+>>> [found] = oversized_update.check(run)
+>>> print(found.message)
+Steps of up to 7 times the weights from step 0 on (learning rate 1): the loss went from 2.3 to 2.4.
+
+## References
+- Smith (2017), Cyclical learning rates for training neural networks.
+- Goyal et al. (2017), Accurate, large minibatch SGD: warm-up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series, Values
+from bedside.record.vocabulary import GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
+from bedside.report.wording import number
+from bedside.rules.advice import learning_rate, moment, new_learning_rate
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    large: float = 0.1  # of the weights in one step; the usual advice is 1e-3, and 1e-2 is the edge
+    replaced: float = 1.0  # added up: steps as long as the weights themselves; healthy bursts add up to 0.3
+    sustained: float = 0.03  # for good; 37 healthy nets stay below 0.013 after their first quarter
+    target: float = 0.01  # of the weights: the most that healthy first steps do, and what is prescribed
+    jump: float = 2.0  # of the loss: no noise doubles a median of three
+    recovered: float = 0.95  # of the level before: an improvement one can see
+    halved: float = 0.5  # of the level before: a run that gets there is doing something right
+    steps: int = 3  # of a burst: one long first step often leads somewhere good
+    wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
+    readings: int = 20  # of the loss after a burst: time to come back
+
+
+@dataclass(frozen=True)
+class Burst:
+    first: int  # step
+    last: int
+    steps: int
+    largest: float
+    total: float
+
+
+@rule("UPD101", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
+def oversized_update(run: Run, limits: Limits) -> Iterator[Finding]:
+    ratios = run.series(RELATIVE_UPDATE.name).finite()
+    if len(ratios) < 2:
+        raise NotEnough("2 readings of relative_update_norm")
+    against = _against_weights_before(ratios.values)
+    burst = _burst(run, ratios, against, limits)
+    found = (
+        _judge(run, burst, limits, f"Steps of up to {number(burst.largest, 2)} times the weights") if burst else None
+    )
+    endless = _endless(run, ratios, against, limits)
+    if endless and (found is None or found.severity == Severity.NOTE):
+        again = _judge(
+            run, endless, limits, f"Steps of {number(endless.largest, 2)} times the weights, again and again"
+        )
+        if again and again.severity > Severity.NOTE:  # with a falling loss the layers do not mind large steps
+            found = again
+    if found:
+        yield found
+
+
+def _against_weights_before(ratio: Values) -> Values:
+    """The record divides by the weights after the step; a step at right angles to them makes those the longer."""
+    return np.where(ratio < 1, ratio / np.sqrt(np.maximum(1 - ratio**2, 1e-6)), ratio)
+
+
+def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst | None:
+    """The first stretch of large steps that together replace the weights."""
+    edges = np.flatnonzero(np.diff(np.r_[False, against > limits.large, False].astype(int)))
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        if against[start:stop].sum() < limits.replaced:
+            continue
+        first, last = int(ratios.steps[start]), int(ratios.steps[stop - 1])
+        if not _one_wild_gradient(run, first, limits) and not _weights_are_gone(run, last):
+            return Burst(first, last, stop - start, float(against[start:stop].max()), float(against[start:stop].sum()))
+    return None
+
+
+def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst | None:
+    """Large steps that never became smaller."""
+    last_quarter = against[-max(1, len(against) // 4) :]
+    usual = float(np.median(last_quarter))
+    if usual <= limits.sustained or len(last_quarter) < limits.readings or _weights_are_gone(run, ratios.last_step):
+        return None
+    above = np.flatnonzero(against > limits.sustained)
+    return Burst(int(ratios.steps[above[0]]), ratios.last_step, len(above), usual, usual * len(above))
+
+
+def _one_wild_gradient(run: Run, first: int, limits: Limits) -> bool:
+    norms = run.series(GRAD_NORM.name).finite()
+    before, at = norms.before(first), norms.since(first).head(1)
+    return len(before) >= limits.readings and len(at) > 0 and at.last > limits.wild * before.median()
+
+
+def _weights_are_gone(run: Run, step: int) -> bool:
+    """Whether the weights had shrunk below half of what they were: then it is they who are too small."""
+    norms = run.series(PARAM_NORM.name).finite().before(step + 1)
+    return len(norms) > 1 and norms.last < 0.5 * float(norms.values[0])
+
+
+def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
+    loss = run.loss
+    level = loss.before(burst.first + 1).median(5)  # the loss of a step is that of the weights before it
+    after = loss.since(burst.first + 1)
+    if not after or not math.isfinite(level):
+        return None
+    overflowed = not np.isfinite(after.values).all()
+    finite = after.finite().values
+    smooth = _medians_of_three(finite)
+    peak = float(smooth.max()) if len(smooth) else math.inf
+    end = float(np.median(finite[-max(5, len(finite) // 10) :])) if len(finite) else math.inf
+    jumped = peak > level + (limits.jump - 1) * abs(level)
+    lost = overflowed or end > level - (1 - limits.recovered) * abs(level)
+    if not overflowed and len(after) < limits.readings:
+        return None
+    if lost:
+        severity, fate = Severity.ERROR, f"went from {number(level)} to " + ("NaN" if overflowed else number(end))
+    elif jumped:
+        severity, fate = Severity.WARNING, f"jumped from {number(level)} to {number(peak)} before it came back"
+    elif burst.steps < limits.steps:
+        return None
+    elif end > level - (1 - limits.halved) * abs(level):
+        severity, fate = Severity.WARNING, f"only came from {number(level)} to {number(end)}"
+    else:
+        severity, fate = Severity.NOTE, "did not suffer visibly"
+    old = learning_rate(run, burst.first)
+    new = old * limits.target / burst.largest
+    lower = new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Lower the learning rate 100-fold."
+    return oversized_update.finding(
+        f"{what} from {moment(run, burst.first)} on"
+        + (f" (learning rate {number(old)})" if math.isfinite(old) else "")
+        + f": the loss {fate}.",
+        first_step=burst.first,
+        last_step=burst.last,
+        confidence=0.95 if lost and burst.total > 3 * limits.replaced else 0.8,
+        evidence={
+            "largest": burst.largest,
+            "total": burst.total,
+            "loss_before": level,
+            "loss_peak": peak,
+            "loss_at_end": end,
+            "learning_rate": old,
+        },
+        series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
+        could_also_be=(
+            "An initialisation far too large: look at the loss of the very first batch, which should be near chance.",
+            "Gradients summed over micro-batches instead of averaged: divide the loss by their number.",
+        ),
+        try_=(
+            lower,
+            f"Warm the learning rate up over the first {max(10, run.steps // 20):,} steps.",
+        ),
+        severity=severity,
+    )
+
+
+def _medians_of_three(values: Values) -> Values:
+    return np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1) if len(values) >= 3 else values

@@ -1,0 +1,68 @@
+import math
+
+import numpy as np
+
+from bedside.finding import Severity
+from bedside.rules.oversized_update import oversized_update
+from bedside.testing import a_run
+
+BURST = [0.998, 0.5, 0.3, 0.2, 0.15]  # AdamW at a learning rate of 1.0, as recorded: over the weights after the step
+
+
+def test_is_an_error_when_the_first_steps_replace_the_weights_and_the_loss_never_recovers():
+    run = a_run(loss=[2.3, 9e4, 6e4, 100] + [2.35] * 296, lr=1.0, relative_update_norm=BURST + [0.01] * 295)
+    [found] = oversized_update.check(run)
+    assert (found.severity, found.first_step) == (Severity.ERROR, 0)
+    assert found.try_[0] == "Lower the learning rate from 1 to about 6e-4."
+
+
+def test_is_an_error_when_the_loss_overflows():
+    run = a_run(loss=[2.3, 3, 5] + [math.nan] * 20, lr=10.0, relative_update_norm=[0.4, 0.4, 0.5] + [math.nan] * 20)
+    [found] = oversized_update.check(run)
+    assert found.severity == Severity.ERROR
+    assert "to NaN" in found.message
+
+
+def test_is_a_warning_when_the_loss_jumped_and_came_back():
+    fall = list(np.geomspace(20, 0.3, 296))
+    run = a_run(loss=[2.3, 24, 20, 18, *fall], lr=0.1, relative_update_norm=BURST + [0.005] * 295)
+    [found] = oversized_update.check(run)
+    assert found.severity == Severity.WARNING
+
+
+def test_speaks_when_steps_stay_large_and_the_loss_hardly_moves():
+    run = a_run(loss=list(np.linspace(2.3, 2.0, 300)), lr=10.0, relative_update_norm=0.08)
+    [found] = oversized_update.check(run)
+    assert found.severity == Severity.WARNING
+    assert found.try_[0] == "Lower the learning rate from 10 to about 1."
+
+
+def test_stays_silent_when_only_the_first_steps_of_an_adaptive_optimizer_are_long():
+    run = a_run(loss=list(np.geomspace(2.3, 0.1, 300)), lr=1e-2, relative_update_norm=[0.15, 0.11] + [0.01] * 298)
+    assert not oversized_update.check(run)
+
+
+def test_stays_silent_on_large_steps_with_a_smoothly_falling_loss():
+    run = a_run(loss=list(np.geomspace(2.3, 0.1, 300)), lr=1.0, relative_update_norm=0.05)
+    assert not oversized_update.check(run)
+
+
+def test_stays_silent_in_the_healthy_range_whatever_the_loss_does():
+    assert not oversized_update.check(a_run(loss=[2.3] * 300, lr=1e-3, relative_update_norm=1e-3))
+
+
+def test_leaves_one_wild_gradient_in_mid_run_to_exploding_gradient():
+    ratio, grads = np.full(300, 1e-3), np.full(300, 1.0)
+    ratio[200], grads[200] = 0.99, 900.0
+    run = a_run(loss=[1.0] * 201 + [9.0] * 99, lr=0.1, relative_update_norm=ratio, grad_norm=grads)
+    assert not oversized_update.check(run)
+
+
+def test_stays_silent_when_weight_decay_has_shrunk_the_weights_to_nothing():
+    run = a_run(loss=[2.3] * 300, relative_update_norm=0.2, param_norm=list(np.geomspace(11, 0.1, 300)))
+    assert not oversized_update.check(run)
+
+
+def test_waits_until_the_loss_had_time_to_come_back():
+    run = a_run(loss=[4.7, 4.8, 4.5], lr=0.5, relative_update_norm=[0.8, 0.003, 0.003])
+    assert not oversized_update.check(run)
