@@ -86,6 +86,7 @@ class Monitor:
         self._arrival_handles: list[Any] = []
         self._reported_at = -1
         self._layout = lay_out(model)
+        self._next_layout: Layout | None = None
         self._freight = Freight()
         self._growing = GrowingRun(str(self._run_dir))
         self._pulse = Pulse(self._freight, self._write)
@@ -216,7 +217,9 @@ class Monitor:
         ours = self._losses.after()
         if ours and self._arrival_handles and self._arrival:
             self._remove_arrival_hooks()
-            self._set_layout(lay_out(self.model, self._arrival))
+            self._next_layout = lay_out(self.model, self._arrival)
+            if self._steps.idle:
+                self._set_layout(self._next_layout)
 
     @_unharmed
     def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
@@ -253,6 +256,8 @@ class Monitor:
 
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
+        if self._next_layout is not None:  # learnt inside optimizer.step(closure); now nothing is half read
+            self._set_layout(self._next_layout)
         if len(self._pulse) >= FLUSH_STEPS or time.perf_counter() - self._last_flush > FLUSH_SECONDS:
             self._flush()
 
@@ -279,17 +284,18 @@ class Monitor:
         self, name: str, columns: Sequence[Key], steps: list[int], times: list[float], rows: Rows, dtype: str
     ) -> None:
         self._store.rows(self._store.declare(name, columns, dtype), steps, times, rows)
-        self._growing.append(self._growing.declare(name, columns, dtype), steps, rows)
+        self._growing.append(columns, steps, rows)
 
     def _write_parameters(self) -> None:
         table = parameter_table(
             self.model, self._layout, self.optimizers, self._pulse.gradient_steps.tolist(), self._pulse.watched_steps
         )
         self._store.parameters(table)
-        self._growing.parameters(table)
+        self._growing.parameters = table
 
     def _set_layout(self, layout: Layout) -> None:
         self._layout = layout
+        self._next_layout = None
         self._steps.relayout(layout)
         self._pulse.start_counting(layout)
 

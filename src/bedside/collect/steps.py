@@ -141,6 +141,11 @@ class StepListener:
     def mid_round(self) -> bool:
         return bool(self._stepped)
 
+    @property
+    def idle(self) -> bool:
+        """Between steps: nothing has been read that a new layout would not fit."""
+        return self._beat is None and not self._losses.in_step
+
     # How each is read.
 
     def _open(self, optimizer: Optimizer) -> Beat:
