@@ -1,0 +1,120 @@
+"""What a log implies but does not say: modules from parameters, clipping from its threshold, loss from perplexity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.record.run import Key
+
+Curve = tuple[NDArray[np.int64], NDArray[np.float64]]
+AT_THRESHOLD = 1e-3  # relative: torch adds 1e-6 to the norm, and logs round to four digits
+CLIPPED_SHARE = 0.2  # of the readings on the threshold and none above it: the norm was read after clipping
+_LEAF = re.compile(r"[./](?:weight|bias|kernel|gamma|beta|scale|embeddings?)(?::0)?$")
+
+
+def derive(series: Mapping[Key, Curve], config: Mapping[str, Any], notes: list[str]) -> dict[Key, Curve]:
+    """The series and what follows from them; `notes` gets a line for everything that was assumed."""
+    found = dict(series)
+    for vital in ("grad_norm", "grad_norm_clipped", "param_norm"):
+        _modules(found, vital, notes)
+    _one_validation_loss(found, notes)
+    for loss, perplexity in (("val/loss", "val/perplexity"), ("loss", "train/perplexity")):
+        _from_perplexity(found, loss, perplexity, notes)
+    _skipped(found)
+    _clipping(found, config, notes)
+    _stray_gradients(found, notes)
+    return found
+
+
+def _modules(found: dict[Key, Curve], vital: str, notes: list[str]) -> None:
+    """A module's norm is the root of its parameters' squares; a bias alone is nobody's layer."""
+    groups: dict[str, list[Key]] = {}
+    for key in found:
+        if key[0] == vital and key[1]:
+            groups.setdefault(_LEAF.sub("", key[1]), []).append(key)
+    if all(keys == [(vital, owner)] for owner, keys in groups.items()):
+        return
+    merged = 0
+    for owner, keys in groups.items():
+        curves = [found.pop(key) for key in keys]
+        steps = curves[0][0]
+        for other, _ in curves[1:]:
+            steps = np.intersect1d(steps, other)
+        squares = [values[np.searchsorted(at, steps)] ** 2 for at, values in curves]
+        merged += len(keys) > 1
+        found[(vital, owner)] = (steps, np.sqrt(np.sum(squares, axis=0))) if len(keys) > 1 else curves[0]
+    if merged:
+        notes.append(f"{vital} is told per parameter: {merged} modules were put together from theirs.")
+
+
+def _one_validation_loss(found: dict[Key, Curve], notes: list[str]) -> None:
+    sets = [key for key in found if key[0] == "val/loss" and key[1]]
+    if len(sets) < 2 or ("val/loss", "") in found:
+        if len(sets) == 1 and ("val/loss", "") not in found:
+            found[("val/loss", "")] = found[sets[0]]
+        return
+    steps = found[sets[0]][0]
+    for key in sets[1:]:
+        steps = np.intersect1d(steps, found[key][0])
+    if len(steps):
+        values = [found[key][1][np.searchsorted(found[key][0], steps)] for key in sets]
+        found[("val/loss", "")] = (steps, np.mean(values, axis=0))
+        notes.append(f"val/loss is the mean of {len(sets)} evaluation sets: {', '.join(key[1] for key in sets[:8])}.")
+
+
+def _from_perplexity(found: dict[Key, Curve], loss: str, perplexity: str, notes: list[str]) -> None:
+    if (perplexity, "") not in found or any(key[0] == loss for key in found):
+        return
+    steps, values = found[(perplexity, "")]
+    if (values[np.isfinite(values)] >= 1).all():  # a perplexity below one is something else
+        found[(loss, "")] = (steps, np.log(values))
+        notes.append(f"{loss} is the logarithm of {perplexity}.")
+
+
+def _skipped(found: dict[Key, Curve]) -> None:
+    """A running count of skipped steps becomes 1 where it grew."""
+    if ("skipped", "") not in found:
+        return
+    steps, values = found[("skipped", "")]
+    if len(values) and values.max() > 1 and (np.diff(values) >= 0).all():
+        values = np.diff(values, prepend=0.0)
+    found[("skipped", "")] = (steps, (values > 0).astype(np.float64))
+
+
+def _clipping(found: dict[Key, Curve], config: Mapping[str, Any], notes: list[str]) -> None:
+    threshold = config.get("max_grad_norm")
+    if ("grad_norm", "") not in found or not isinstance(threshold, (int, float)) or not threshold > 0:
+        return
+    if ("clip_active", "") in found:
+        return
+    steps, values = found[("grad_norm", "")]
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        return
+    at = np.abs(finite - threshold) <= AT_THRESHOLD * threshold
+    if (finite <= threshold * (1 + AT_THRESHOLD)).all() and at.mean() > CLIPPED_SHARE:
+        found[("grad_norm_clipped", "")] = found.pop(("grad_norm", ""))
+        found[("clip_active", "")] = (steps, (np.abs(values - threshold) <= AT_THRESHOLD * threshold).astype(float))
+        notes.append(f"The gradient norm never exceeds max_grad_norm = {threshold:g}: it was read after clipping.")
+    else:
+        found[("grad_clip_ratio", "")] = (steps, values / threshold)
+        found[("clip_active", "")] = (steps, (values > threshold).astype(float))
+        notes.append(f"Clipping is worked out from max_grad_norm = {threshold:g} in the configuration.")
+    found[("clip_threshold", "")] = (steps, np.full(len(steps), float(threshold)))
+
+
+def _stray_gradients(found: dict[Key, Curve], notes: list[str]) -> None:
+    if ("grad_norm", "") not in found:
+        return
+    _, values = found[("grad_norm", "")]
+    bad = ~np.isfinite(values)
+    if bad.any() and not bad.all() and not (bad[1:] & bad[:-1]).any():
+        notes.append(
+            f"{int(bad.sum())} of {len(values)} gradient norms are not finite, never two in a row: "
+            "under fp16 loss scaling these are skipped steps."
+        )

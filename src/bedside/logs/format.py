@@ -1,0 +1,43 @@
+"""What a format is: a name, how to recognise a file of it, and how to read the files of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bedside.errors import NotARun
+from bedside.logs.log import Log
+
+HEAD = 8192  # bytes of a file that decide what it is
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of log. `recognises` sees a path and the file's first bytes; `read` gets all files of one run."""
+
+    name: str
+    title: str
+    recognises: Callable[[Path, bytes], bool]
+    read: Callable[[Sequence[Path]], Log]
+
+
+class Unreadable(Exception):
+    """Raised inside a reader: this file is not what it seemed, and why."""
+
+
+def head_of(path: Path, size: int = HEAD) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(size)
+
+
+def text_of(path: Path, most: int) -> str:
+    """A whole text file, refused above `most` bytes: what is parsed at once must fit in memory."""
+    size = path.stat().st_size
+    if size > most:
+        raise NotARun(
+            f"{path} has {size / 2**20:.0f} MB.",
+            expected=f"at most {most / 2**20:.0f} MB in one piece",
+            try_="split it, or export the history as CSV or JSON lines, which are read line by line",
+        )
+    return path.read_text("utf-8-sig", errors="replace")

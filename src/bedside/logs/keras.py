@@ -1,0 +1,61 @@
+"""Keras: CSVLogger files (one row per epoch, no step) and `History.history` saved as JSON (lists by metric)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from bedside.logs.axis import find_axis
+from bedside.logs.format import Format, Unreadable, text_of
+from bedside.logs.log import Log
+from bedside.logs.names import read_name
+from bedside.logs.numbers import number
+from bedside.logs.table import fill_log, header_of, read_table
+
+MOST_BYTES = 2**28
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    names = header_of(head)
+    if names:
+        return names[0] == "epoch" and "loss" in names and (find_axis(names) or ("", ""))[1] == "epoch"
+    return _looks_like_history(head)
+
+
+def _looks_like_history(head: bytes) -> bool:
+    start = head.lstrip()[:400].replace(b" ", b"").replace(b"\n", b"")
+    return start.startswith(b'{"') and b'":[' in start and b'":[{' not in start and b"loss" in head
+
+
+def read(paths: Sequence[Path]) -> Log:
+    log = read_table(paths[0], "keras") if header_of(paths[0].open("rb").read(2**16)) else _history(paths[0])
+    log.axis = "epoch"
+    return log
+
+
+def _history(path: Path) -> Log:
+    try:
+        found = json.loads(text_of(path, MOST_BYTES))
+    except (ValueError, RecursionError) as broken:
+        raise Unreadable(f"it is not JSON ({broken})") from None
+    if isinstance(found, dict) and isinstance(found.get("history"), dict):
+        found = found["history"]
+    if not isinstance(found, dict):
+        raise Unreadable("it has no lists of metrics")
+    columns = {str(k): [number(x) for x in v] for k, v in found.items() if isinstance(v, list) and _numbers(v)}
+    if not any(read_name(name).kind in ("loss", "metric") for name in columns):
+        raise Unreadable("none of its lists is a loss or a metric")
+    length = max(len(column) for column in columns.values())
+    columns.setdefault("epoch", [float(i) for i in range(length)])
+    log = Log("keras", axis="epoch")
+    padded = [column + [None] * (length - len(column)) for column in columns.values()]
+    fill_log(log, list(columns), padded)
+    return log
+
+
+def _numbers(values: list[object]) -> bool:
+    return bool(values) and all(value is None or isinstance(value, (int, float, str)) for value in values)
+
+
+FORMAT = Format("keras", "Keras CSVLogger or History JSON", recognises, read)

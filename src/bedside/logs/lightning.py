@@ -1,0 +1,30 @@
+"""Lightning's CSVLogger: `metrics.csv`, wide and sparse.
+
+Train and validation values of one step stand on rows of their own; a blank cell was not logged and `nan` is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bedside.logs.config import plain_yaml
+from bedside.logs.format import Format, text_of
+from bedside.logs.log import Log
+from bedside.logs.table import header_of, read_table
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    names = header_of(head)
+    return path.name == "metrics.csv" and "step" in names and "epoch" in names
+
+
+def read(paths: Sequence[Path]) -> Log:
+    log = read_table(paths[0], "lightning")
+    hparams = paths[0].with_name("hparams.yaml")
+    if hparams.is_file():
+        log.config.update(plain_yaml(text_of(hparams, 2**20)))
+    return log
+
+
+FORMAT = Format("lightning", "Lightning CSVLogger metrics.csv", recognises, read)

@@ -1,0 +1,106 @@
+"""The numbers of one line of text, each with the words that stand before it.
+
+>>> [(f.name, f.value) for f in line_numbers("iter 250: loss 1.23, time 5ms")]
+[('iter', 250.0), ('loss', 1.23), ('time', 5.0)]
+>>> [(f.name, f.value, f.total) for f in line_numbers("[step=10/1000,epoch=0] | lm loss: 1.5E+00 |")]
+[('step', 10.0, 1000.0), ('epoch', 0.0, None), ('lm loss', 1.5, None)]
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# Dates, clock times, versions, addresses and paths hold digits that are no readings.
+_NOT_READINGS = re.compile(
+    r"""(?x)
+    \d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?)?Z?   # dates
+  | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?![\w])                          # clock times
+  | (?<![\w])\w+\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?             # files and their lines
+  | \[?\b[Rr]ank:?\s*\d+\]?:?                                                       # ranks
+  | ^\s*\d+:\s                                                                      # srun's rank prefix
+  | \d+(?:\.\d+){2,}                                                                # versions, addresses
+  | \d+(?:\.\d+)?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)/(?:s|it|sec|step|batch)\w*
+  | \d+%\|[^|]*\|                                                                   # a progress bar
+    """
+)
+# What stands before the level in a line of Python's logging: time, host, module, line. It is no reading.
+_LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?")
+_NUMBER = re.compile(
+    r"""(?x)
+    (?<![\w.])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
+        (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
+        (?:\s*/\s*(?P<total>\d+)(?![\w.]))?
+  | (?<![\w./\-])(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
+    """
+)
+_CUT = re.compile(r"[,;|\t{}()\[\]<>]|\s-\s|\s{2,}")
+_EDGES = " \t:=\"'`*#>-~/+"
+MOST_IN_A_LINE = 2_000
+
+
+@dataclass
+class Found:
+    """One number: its name as written, its value, the total in `10/100`, and `[3][10/100]`'s inner count."""
+
+    name: str
+    value: float
+    total: float | None = None
+    inner: Found | None = None
+
+    @property
+    def whole(self) -> bool:
+        return math.isfinite(self.value) and self.value == int(self.value) and self.value >= 0
+
+
+def tidy(line: str) -> str:
+    """A line without colours, log prefixes, dates and whatever else has digits that are no readings."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    return _NOT_READINGS.sub(" | ", _LEVEL.sub("", line, count=1))
+
+
+def line_numbers(line: str) -> list[Found]:
+    """The readings in a tidy line, in order. A list gives its first element; an average in brackets is left out."""
+    found: list[Found] = []
+    end = 0
+    for match in _NUMBER.finditer(line):
+        gap = line[end : match.start()]
+        end = match.end()
+        name = _name(gap)
+        value = _value(match)
+        total = float(match["total"]) if match["total"] else None
+        if not name and found and not total and not any(c.isalnum() for c in gap):
+            if gap.endswith("][") and found[-1].inner is None:
+                found[-1].inner = Found("", value)
+            continue  # the second element of a list, or a running average in brackets
+        if not name and total and gap.endswith("][") and found:
+            found[-1].inner = Found("", value, total)
+            continue
+        found.append(Found(name, value, total))
+        if len(found) >= MOST_IN_A_LINE:
+            break
+    return found
+
+
+def lead(line: str) -> str:
+    """What stands before the first number of a tidy line."""
+    match = _NUMBER.search(line)
+    return line[: match.start()] if match else line
+
+
+def _name(gap: str) -> str:
+    """The words right before a number."""
+    piece = _CUT.split(gap.rstrip(" \t([{\"'"))[-1].strip(_EDGES)
+    words = piece.split()
+    return " ".join(words if len(words) <= 5 else words[-2:]).strip(_EDGES)
+
+
+def _value(match: re.Match[str]) -> float:
+    if match["special"]:
+        return float(match["special"])
+    value = float(match["number"].replace(",", ""))
+    unit = (match["unit"] or "").strip()
+    return value / 100 if unit == "%" else value

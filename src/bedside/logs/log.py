@@ -1,0 +1,78 @@
+"""What a reader hands over: columns of numbers as the file had them, before anyone says what they mean.
+
+A reader knows its file's layout and nothing else. `steps.py` puts the steps right, `names.py` says what the
+columns are, and `meaning.py` makes the Run of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.logs.numbers import number
+from bedside.record.run import Event
+
+
+@dataclass
+class Column:
+    """One metric in the order it was written; `order` is a row number or a clock, to see restarts by."""
+
+    steps: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    order: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        return (
+            np.asarray(self.steps, np.float64),
+            np.asarray(self.values, np.float64),
+            np.asarray(self.order, np.float64),
+        )
+
+
+@dataclass
+class Log:
+    """One run as its file has it, with whatever else the file tells about it."""
+
+    format: str
+    axis: str = "step"
+    columns: dict[str, Column] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    finished: bool | None = None
+    keeps_order: bool = True  # columns come in model order; W&B shuffles them
+    sets: set[str] = field(default_factory=set)  # evaluation sets that the file names
+    parts_add_up: bool = False  # its part losses are weighted already: their sum is the loss, as in Ultralytics
+    rows: int = 0
+
+    def add(self, name: str, step: float, value: float, order: float) -> None:
+        column = self.columns.get(name)
+        if column is None:
+            column = self.columns[name] = Column()
+        column.steps.append(step)
+        column.values.append(value)
+        column.order.append(order)
+
+    def add_row(self, step: float, row: Mapping[str, object], skip: Sequence[str] = ()) -> None:
+        """The numbers of one record; what is no number (a remaining time, a name) is left out."""
+        for name, cell in row.items():
+            if name in skip:
+                continue
+            value = number(cell)
+            if value is not None:
+                self.add(name, step, value, self.rows)
+        self.rows += 1
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def __bool__(self) -> bool:
+        return any(len(column) for column in self.columns.values())

@@ -1,0 +1,123 @@
+"""Records as JSON: one object per line (JSON lines), or one list of objects. Also LLaMA-Factory and Detectron2.
+
+NaN may stand as the bare word that Python writes, as the string "NaN", or as null (read as missing).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bedside.logs.axis import find_axis, other_steps
+from bedside.logs.format import Format, Unreadable, text_of
+from bedside.logs.log import Log
+from bedside.logs.names import read_name
+from bedside.logs.numbers import number
+
+LONGEST_LINE = 2**22
+MOST_BYTES = 2**28
+DEEPEST = 3
+
+
+def first_record(head: bytes) -> dict[str, Any]:
+    """The first JSON object of a file of records, from its first bytes; empty if it is none."""
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    if text.startswith("["):
+        text = text[1:].lstrip()
+    if not text.startswith("{"):
+        return {}
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    record = flat(first_record(head))
+    if find_axis(record) is None:
+        return False
+    return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in record)
+
+
+def read(paths: Sequence[Path]) -> Log:
+    return read_records(objects(paths[0]), "json")
+
+
+def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
+    """Every object of the file; None for a line that is none, so that the reader can count them."""
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        start = file.read(256).lstrip()
+    if start.startswith("["):
+        yield from _list(path)
+        return
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        while line := file.readline(LONGEST_LINE):
+            if not line.strip():
+                continue
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):
+                found = None
+            yield found if isinstance(found, dict) else None
+
+
+def _list(path: Path) -> Iterator[Mapping[str, Any] | None]:
+    try:
+        found = json.loads(text_of(path, MOST_BYTES))
+    except (ValueError, RecursionError) as broken:
+        raise Unreadable(f"it is not JSON ({broken})") from None
+    if not isinstance(found, list):
+        raise Unreadable("it is no list of records")
+    for record in found:
+        yield record if isinstance(record, dict) else None
+
+
+def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """`{"train": {"loss": 1}}` as `{"train/loss": 1}`."""
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            found.update(flat(value, f"{prefix}{key}/", depth + 1))
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Log:
+    """Records with a step each; a record without one belongs to the step before it."""
+    log = Log(format)
+    rows: list[dict[str, Any]] = []
+    damaged = 0
+    for record in records:
+        if record is None:
+            damaged += 1
+        else:
+            rows.append(flat(record))
+    if damaged:
+        log.note(f"{damaged} lines are no records and were left out.")
+    counts: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.items():
+            if number(value) is not None:
+                counts[name] = counts.get(name, 0) + 1
+    axis = find_axis(name for name, count in counts.items() if count * 2 >= len(rows)) or find_axis(counts)
+    if axis is None:
+        log.note("No field tells the step: the records were counted.")
+    clock, log.axis = axis or ("", "step")
+    skip = (clock, *other_steps(counts, clock))
+    step: float | None = None if clock else -1.0
+    start: float | None = None
+    for row in rows:
+        said = number(row.get(clock)) if clock else (step or 0.0) + 1.0
+        if said is not None:
+            start = said if start is None and log.axis == "time" else start
+            step = said - (start or 0.0)
+        if step is not None:
+            log.add_row(step, row, skip=skip)
+    return log
+
+
+FORMAT = Format("json", "JSON lines or a JSON list of records", recognises, read)

@@ -1,0 +1,190 @@
+"""Plain CSV and TSV with a step or epoch column; also the ground that every other CSV format stands on."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bedside.logs.axis import find_axis, other_steps
+from bedside.logs.format import Format, Unreadable
+from bedside.logs.log import Column, Log
+from bedside.logs.names import read_name
+from bedside.logs.numbers import number
+
+MOST_COLUMNS = 20_000
+SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
+LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
+BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together
+
+
+def delimiter_of(line: str) -> str:
+    return max(",\t;|", key=line.count)
+
+
+def header_of(head: bytes) -> list[str]:
+    """The column names in the first line, or nothing if it cannot be a header."""
+    if b"\0" in head:
+        return []
+    line = head.decode("utf-8-sig", errors="replace").splitlines()[0] if head.strip() else ""
+    delimiter = delimiter_of(line)
+    if delimiter not in line or len(line) > 2**20:
+        return []
+    try:
+        names = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in names] if all(number(name) is None for name in names) else []
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    names = header_of(head)
+    if find_axis(names) is None:
+        return False
+    kinds = {read_name(name).kind for name in names}
+    return bool(kinds & {"loss", "metric", "grad_norm"})
+
+
+def read(paths: Sequence[Path]) -> Log:
+    return read_table(paths[0], "csv", blank_may_be_nan=True)
+
+
+def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, rename: dict[str, str] | None = None) -> Log:
+    """A table with one row per record. A blank cell is a missing reading unless its siblings say otherwise."""
+    names, columns, complaints = cells(path)
+    names = [(rename or {}).get(name, name) for name in names]
+    log = Log(format)
+    if complaints:
+        log.note(f"{complaints} damaged rows were left out.")
+    numbers = [[number(cell) for cell in column] for column in columns]
+    fill_log(log, names, numbers)
+    if blank_may_be_nan and not any(cell.strip().lower() in ("nan", "-nan") for column in columns for cell in column):
+        _recover_nans(log, names, numbers)
+    return log
+
+
+def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], int]:
+    """Header and columns of text; rows are padded or cut to the header's length."""
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        first = file.readline(2**20)
+        delimiter = delimiter_of(first)
+        names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+        if not names or len(names) > MOST_COLUMNS:
+            raise Unreadable("its first line is no header")
+        rows: list[list[str]] = []
+        damaged = 0
+        width = len(names)
+        reader = csv.reader((line.replace("\0", "") for line in file), delimiter=delimiter)
+        while True:
+            try:
+                for row in reader:
+                    if len(row) == width:
+                        rows.append(row)
+                    elif len(row) > width:
+                        rows.append(row[:width])
+                        damaged += any(cell.strip() for cell in row[width:])
+                    elif row:
+                        rows.append(row + [""] * (width - len(row)))
+                break
+            except csv.Error:
+                damaged += 1
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    return _unique(names), columns, damaged
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    unique = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return unique
+
+
+def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]]) -> None:
+    """Columns of numbers (None is missing) into the log, along the best axis there is."""
+    usable = [name for name, column in zip(names, numbers, strict=True) if any(v is not None for v in column)]
+    axis = find_axis(usable)
+    rows = len(numbers[0]) if numbers else 0
+    if axis is None:
+        log.note("No column tells the step: the rows were counted.")
+        steps: Sequence[float | None] = [float(i) for i in range(rows)]
+        clock = ""
+    else:
+        clock, log.axis = axis
+        steps = numbers[list(names).index(clock)]
+        if log.axis == "time":
+            start = next(value for value in steps if value is not None)
+            steps = [None if value is None else value - start for value in steps]
+    skip = {clock, *other_steps(names, clock)}
+    for name, column in zip(names, numbers, strict=True):
+        if name in skip or name not in usable:
+            continue
+        kept = [
+            (s, v, i) for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None
+        ]
+        log.columns[name] = Column([s for s, _, _ in kept], [v for _, v, _ in kept], [float(i) for _, _, i in kept])
+    log.rows = rows
+
+
+def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]]) -> None:
+    """pandas writes NaN as a blank cell; beside filled siblings a blank loss was NaN."""
+    clocks = {i for i, name in enumerate(names) if name not in log.columns}
+    suspects = [i for i, name in enumerate(names) if read_name(name).kind in ("loss", "grad_norm") and i not in clocks]
+    if not suspects or not any(value is None for i in suspects for value in numbers[i]):
+        return
+    filled = np.array([[value is not None for value in column] for column in numbers], bool)
+    filled[list(clocks)] = False
+    axis = find_axis(names)
+    steps = numbers[list(names).index(axis[0])] if axis else [float(i) for i in range(len(numbers[0]))]
+    told = []
+    for i in suspects:
+        rows = [r for r in hidden_nans(filled, i) if steps[r] is not None]
+        column = log.columns.get(names[i])
+        if not rows or column is None:
+            continue
+        for row in rows:
+            column.steps.append(float(steps[row] or 0.0))
+            column.values.append(float("nan"))
+            column.order.append(float(row))
+        told.append(f"{len(rows)} of {names[i]}")
+    if told:
+        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
+
+
+def hidden_nans(filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column: int) -> list[int]:
+    """Rows in which `column` is blank although the columns that always came with it are there.
+
+    `filled[i, row]` says which cells have a value. Also rows in which nothing at all was written after the
+    column's own kind of row: whatever they held was blank.
+    """
+    mine = filled[column]
+    present = np.flatnonzero(mine)
+    if len(present) < BEFORE or mine.all():
+        return []
+    first = present[0]
+    siblings = [
+        i
+        for i in range(len(filled))
+        if i != column and filled[i, first] and not filled[i, :first].any() and filled[i, present].all()
+    ]
+    found: set[int] = set()
+    if siblings:
+        share = filled[siblings].mean(axis=0)
+        blank = np.flatnonzero(~mine & (share >= SIBLINGS_FILLED))
+        blank = blank[blank > first]
+        if len(blank) and (present < blank[0]).sum() >= BEFORE:
+            lone = (blank < present[-1]).sum()
+            if lone <= LONE_BLANKS * len(present):
+                found |= {int(row) for row in blank}
+    empty = np.flatnonzero(~filled.any(axis=0))
+    if len(empty):
+        written = np.flatnonzero(filled.any(axis=0))
+        before = np.searchsorted(written, empty) - 1
+        found |= {int(r) for r, b in zip(empty, before, strict=True) if b >= 0 and mine[written[b]]}
+    return sorted(found)
+
+
+FORMAT = Format("csv", "CSV or TSV with a step or epoch column", recognises, read)

@@ -1,0 +1,119 @@
+"""The records of a TensorBoard file: where each begins, and which of them are whole.
+
+A record is eight bytes of length, four of its checksum, the data, and four of the data's checksum. After a
+damaged length the next record is found by its checksum, so one flipped bit costs one record and not the rest of
+the file.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.logs.crc32c import masked_crc32c
+
+FRAME = 16  # bytes around the data
+CHECKED = 1024  # bytes: longer records (images, graphs) are taken on trust, their checksum would cost too much
+LONGEST = 2**20  # bytes of a record that may hold scalars; images and graphs are longer
+GAPS = 1000  # damaged places after which a file is given up
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+
+
+@dataclass
+class Records:
+    """Start and length of every whole record's data, and what was wrong with the file."""
+
+    starts: list[int]
+    lengths: list[int]
+    torn: bool = False  # it ends within a record, as a killed run leaves it
+    gaps: int = 0  # places where the next record had to be searched for
+    damaged: int = 0  # records whose data fails its checksum
+
+
+def first_length_is_right(head: bytes) -> bool:
+    """Whether a file begins with a record."""
+    return len(head) >= FRAME and len(_wrong_lengths(np.frombuffer(head, np.uint8), np.zeros(1, np.int64))) == 0
+
+
+def find_records(data: bytes) -> Records:
+    """Walk along the file; bytes or anything else that slices into bytes."""
+    view = np.frombuffer(data, np.uint8)
+    found = Records([], [])
+    at: int | None = 0
+    while at is not None and found.gaps < GAPS:
+        at = _walk(data, view, at, found)
+    _check_data(view, found)
+    return found
+
+
+def _walk(data: bytes, view: Bytes, at: int, found: Records) -> int | None:
+    """Follow the lengths from `at`; returns where to go on after a damaged place."""
+    unpack, size = struct.Struct("<Q").unpack_from, len(data)
+    places: list[int] = []
+    lengths: list[int] = []
+    while at + FRAME <= size:
+        length = unpack(data, at)[0]
+        if at + FRAME + length > size:
+            break
+        places.append(at)
+        lengths.append(length)
+        at += FRAME + length
+    # The lengths are checked together: a wrong one that happened to fit led the walk astray from there on.
+    wrong = _wrong_lengths(view, np.asarray([*places, at] if at + 12 <= size else places, np.int64))
+    good = len(places) if len(wrong) == 0 else min(int(wrong[0]), len(places))
+    found.starts += [place + 12 for place in places[:good]]
+    found.lengths += lengths[:good]
+    if len(wrong) == 0:
+        found.torn = at < size
+        return None
+    broken = places[good] if good < len(places) else at
+    found.gaps += 1
+    following = _next_record(view, broken + 1)
+    if following is None:
+        found.torn = True
+        found.gaps -= 1 if size - broken < FRAME else 0
+    return following
+
+
+def _wrong_lengths(view: Bytes, places: Places) -> Places:
+    if len(places) == 0:
+        return np.empty(0, np.int64)
+    rows = view[places[:, None] + np.arange(12)]
+    stored = np.ascontiguousarray(rows[:, 8:]).view("<u4").ravel()
+    return np.flatnonzero(masked_crc32c(rows[:, :8]) != stored)
+
+
+def _next_record(view: Bytes, begin: int) -> int | None:
+    """The next place whose eight bytes and their checksum agree."""
+    if len(view) - begin < FRAME:
+        return None
+    rows = np.lib.stride_tricks.sliding_window_view(view[begin:], 12)
+    for first in range(0, len(rows), 2**18):
+        part = rows[first : first + 2**18]
+        stored = np.ascontiguousarray(part[:, 8:]).view("<u4").ravel()
+        hits = np.flatnonzero(masked_crc32c(part[:, :8]) == stored)
+        if len(hits):
+            return begin + first + int(hits[0])
+    return None
+
+
+def _check_data(view: Bytes, found: Records) -> None:
+    """Leave out the short records whose data fails its checksum, judged together by length."""
+    starts, lengths = np.asarray(found.starts, np.int64), np.asarray(found.lengths, np.int64)
+    keep = lengths <= LONGEST
+    order = np.argsort(lengths, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        if len(group) == 0 or (length := int(lengths[group[0]])) > CHECKED:
+            continue
+        rows = view[starts[group][:, None] + np.arange(length + 4)]
+        stored = np.ascontiguousarray(rows[:, length:]).view("<u4").ravel()
+        bad = group[masked_crc32c(rows[:, :length]) != stored]
+        keep[bad] = False
+        found.damaged += len(bad)
+    if not keep.all():
+        found.starts = [int(x) for x in starts[keep]]
+        found.lengths = [int(x) for x in lengths[keep]]
