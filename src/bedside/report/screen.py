@@ -42,4 +42,4 @@ def width() -> int:
         return WIDTH
     from shutil import get_terminal_size
 
-    return max(40, min(WIDTH, get_terminal_size().columns))
+    return max(60, min(WIDTH, get_terminal_size().columns))
