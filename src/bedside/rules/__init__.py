@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.rules.diverging_loss import diverging_loss
+from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.oversized_update import oversized_update
@@ -19,6 +20,7 @@ CATALOGUE: tuple[Rule, ...] = (
     nonfinite_gradient,
     diverging_loss,
     stuck_from_start,
+    loss_spike,
     vanishing_gradient,
     silent_parameter,
     oversized_update,

@@ -10,6 +10,7 @@ autocorrelation time, in units of the curve's own noise.
     changes     when did the level change, and by how much
     segments    the stretches between restarts
     outline     the curve without its wiggles: where it began, its best, where it is now
+    spikes      isolated excursions that come back
     confidence  how sure to be, from how far beyond the limit
 """
 
@@ -21,12 +22,14 @@ from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
 from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.segments import segments
+from bedside.rules.statistics.spikes import Spike, spikes
 from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
 
 __all__ = [
     "Blocks",
     "Outline",
     "Shift",
+    "Spike",
     "Trend",
     "autocorrelation_time",
     "change_points",
@@ -39,6 +42,7 @@ __all__ = [
     "outline",
     "running_median",
     "segments",
+    "spikes",
     "theil_sen",
     "trend",
 ]

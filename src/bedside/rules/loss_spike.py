@@ -1,0 +1,153 @@
+"""The loss leaps up, far beyond its usual noise, and comes back.
+
+## What it sees
+Isolated excursions of the training loss that undo a good part of the progress for a moment or for many steps.
+
+## Why it matters
+A batch or a step threw the weights out of their basin. The run pays for the way back, optimizer statistics stay
+poisoned for a while, and the next leap may not come back.
+
+## How it decides
+A reading is far out when it leaves the median of the ten before it by five times the tail (95th percentile) of the
+curve's usual deviations, on the logarithm for a positive loss. The excursion must come back within `brief` of the run;
+if it does not, it is a divergence, a restart or a new level. Its height is compared with the progress made by then, or
+with the level itself where that is more: `share` of it makes a warning, and so does `part` of it when the excursion
+lasts `lasting` readings or when there are `several`; a single one is a note. The first steps do not count, nor what
+begins where the run was resumed or the learning rate was raised. A curve with more than `rare` of its readings far out
+is a noisy one, not a spiky one.
+
+## When it is wrong
+Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
+
+## What to try
+1. Look at the batch of that step; skip or filter it.
+2. Clip the gradient norm below its usual value, so that one batch cannot move the weights far.
+3. Lower the learning rate, or Adam's beta2 to 0.95, if it comes again.
+
+## Example
+>>> from bedside.testing import a_run
+>>> loss = [2.3 - 0.01 * i + 0.02 * (i % 3) for i in range(100)]
+>>> loss[70] = 30.0
+>>> print(*loss_spike.check(a_run(loss=loss)))
+LOS107 loss-spike: The loss leapt from 1.67 to 30 at step 70 and was back after 1 reading.
+
+## References
+- Chowdhery et al. (2022), PaLM: section 5.1, training instability.
+- Molybog et al. (2023), A theory on Adam instability in large-scale machine learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.report.wording import number, plural
+from bedside.rules.advice import learning_rate, lower_learning_rate, moment
+from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.rule import rule
+from bedside.rules.statistics import Spike, how_sure, in_blocks, spikes
+from bedside.rules.statistics.outline import PLACES
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 40  # readings: twice the neighbourhood that tells what is usual
+    share: float = 0.5  # of the progress: as for a divergence, but it came back
+    part: float = 0.2  # of the progress: as high as a leap from 3.3 to 5 of a language model that began at 11
+    lasting: int = 5  # readings: a strange batch is over after one, thrown-out weights need steps to return
+    several: int = 3  # excursions: once may be the data, three times is the run
+    brief: float = 0.1  # of the run: what takes longer is a new level
+    rare: float = 0.01  # of the readings: more is the curve's way, not an exception
+    early: float = 0.02  # of the readings: the first steps leap in every run
+    raised: float = 1.5  # learning rate after over before: a warm restart explains the leap
+
+
+@rule("LOS107", severity=Severity.WARNING, needs=[], limits=Limits())
+def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = training_loss(run).finite()
+    if not series:
+        raise NotEnough("loss")
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(series) < limits.fewest:
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    found = _leaps(run, series, limits) or _leaps(run, _coarse(series), limits)
+    shares = [_share(series, spike) for _, spike in found]
+    counted = [pair for pair, share in zip(found, shares, strict=True) if share >= limits.part]
+    if not counted:
+        return
+    steps, highest = max(counted, key=lambda pair: pair[1].height)
+    long = any(spike.last - spike.first + 1 >= limits.lasting for _, spike in counted)
+    warn = max(shares) >= limits.share or long or len(counted) >= limits.several
+    length = highest.last - highest.first + 1
+    others = f"; {len(counted)} such leaps in all" if len(counted) > 1 else ""
+    step = int(steps.steps[highest.peak])
+    first = int(min(curve.steps[spike.first] for curve, spike in counted))
+    yield loss_spike.finding(
+        f"The loss leapt from {number(highest.level)} to {number(highest.level + highest.height)} at "
+        f"{moment(run, step)} and was back after {plural(length, 'reading')}{others}.",
+        severity=None if warn else Severity.NOTE,
+        first_step=first,
+        last_step=int(max(curve.steps[spike.last] for curve, spike in counted)),
+        confidence=how_sure(highest.tails, 2.5) * (1.0 if warn else 0.6),
+        evidence={
+            "spikes": len(counted),
+            "level": highest.level,
+            "peak": highest.level + highest.height,
+            "share_of_progress": min(max(shares), 1e9),
+            "readings": length,
+        },
+        series=[series.key, "grad_norm", "lr"],
+        could_also_be=[
+            "a batch of strange or broken data: run the batch of that step through the last good checkpoint.",
+            "a learning rate at the edge of stability: repeat from the checkpoint before it with another data order; "
+            "if the leap comes again, it is not the batch.",
+        ],
+        try_=[
+            f"Look at the batch of {moment(run, step)}, and skip it if it is broken.",
+            "Clip the gradient norm just above its usual value.",
+            lower_learning_rate(run, step, by=2),
+        ],
+    )
+
+
+def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike]]:
+    """Excursions that came back soon and that nothing else explains; none at all when they are the rule."""
+    n = len(series)
+    if n < limits.fewest:
+        return []
+    positive = float(series.values.min()) > 0
+    every = spikes(series.values, positive=positive, skip=max(5, int(limits.early * n)))
+    if len(every) > max(limits.several, limits.rare * n):
+        return []
+    longest = max(limits.lasting, limits.brief * n)
+    return [
+        (series, spike)
+        for spike in every
+        if spike.back and spike.last - spike.first < longest and not _explained(run, series, spike, limits)
+    ]
+
+
+def _coarse(series: Series) -> Series:
+    """Medians of blocks, on which an excursion of hundreds of readings is as short as one of ten."""
+    if len(series) <= PLACES:
+        return Series(series.vital)
+    blocks = in_blocks(series, size=-(-len(series) // PLACES))
+    return Series(series.vital, series.owner, blocks.first_steps, blocks.medians)
+
+
+def _share(series: Series, spike: Spike) -> float:
+    """The height in units of the progress made by then, or of the level where that is more."""
+    progress = max(float(series.values[0]) - spike.level, spike.level, 0.0)
+    return spike.height / progress if progress > 0 else spike.height / max(abs(spike.level), 1e-12)
+
+
+def _explained(run: Run, series: Series, spike: Spike, limits: Limits) -> bool:
+    """By a resume or a raised learning rate, in the readings just around its beginning."""
+    step, gap = int(series.steps[spike.first]), int(series.steps[spike.first] - series.steps[spike.first - 1])
+    if any(step - 2 * gap <= event.step <= step + gap for event in run.events_of("resume")):
+        return True
+    return learning_rate(run, step + gap) > limits.raised * learning_rate(run, step - 4 * gap, step - 2 * gap)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined, Severity
+from bedside.record.run import Event
+from bedside.rules.loss_spike import loss_spike
+from bedside.testing import a_run
+
+
+def falling(n=1000, start=11.0, end=3.3, noise=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    return end + (start - end) * np.exp(-np.arange(n) / (n / 10)) + noise * rng.normal(size=n)
+
+
+def warnings(run):
+    return [finding for finding in loss_spike.check(run) if finding.severity == Severity.WARNING]
+
+
+def test_speaks_when_one_batch_undoes_all_progress():
+    loss = falling(n=300, start=2.1, end=0.2, noise=0.03)
+    loss[200] = 90
+    (finding,) = warnings(a_run(loss=loss, lr=1e-3))
+    assert (finding.first_step, finding.last_step) == (200, 200)
+    assert "step 200" in finding.message
+
+
+def test_speaks_when_a_language_model_leaps_and_needs_many_steps_to_return():
+    loss = falling(n=5000)
+    loss[3000:3200] += 2 * np.exp(-np.arange(200) / 60)
+    (finding,) = warnings(a_run(loss=loss))
+    assert finding.first_step == pytest.approx(3000, abs=2)
+    assert finding.evidence["readings"] > 20
+
+
+def test_speaks_when_moderate_leaps_come_again_and_again():
+    loss = falling()
+    loss[[400, 600, 800]] += 2.0
+    (finding,) = warnings(a_run(loss=loss))
+    assert finding.evidence["spikes"] == 3
+
+
+def test_only_notes_a_single_moderate_leap():
+    loss = falling()
+    loss[600] += 2.0
+    (finding,) = loss_spike.check(a_run(loss=loss))
+    assert finding.severity == Severity.NOTE
+
+
+def test_finds_spikes_of_a_loss_that_may_be_negative():
+    loss = falling(start=0.5, end=-0.9, noise=0.01)
+    loss[500:503] = 4
+    assert warnings(a_run(loss=loss))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_stays_silent_on_heavy_tailed_noise(seed):
+    rng = np.random.default_rng(seed)
+    loss = falling(n=2000) * np.exp(0.15 * rng.laplace(size=2000))
+    assert warnings(a_run(loss=loss)) == []
+
+
+def test_stays_silent_on_a_new_level_and_on_a_divergence():
+    rise, up = falling(), falling()
+    rise[700:] += 3
+    up[700:] += np.linspace(0, 30, 300)
+    assert warnings(a_run(loss=rise)) == []
+    assert warnings(a_run(loss=up)) == []
+
+
+def test_stays_silent_at_a_resume_and_at_a_warm_restart():
+    loss = falling()
+    loss[500:520] += 5
+    assert warnings(a_run(loss=loss, events=[Event(500, "resume")])) == []
+    lr = np.r_[np.linspace(1, 0.01, 500), np.linspace(1, 0.01, 500)]
+    assert warnings(a_run(loss=loss, lr=lr)) == []
+    assert warnings(a_run(loss=loss))
+
+
+def test_stays_silent_on_the_first_steps():
+    loss = falling()
+    loss[2:6] += 30
+    assert warnings(a_run(loss=loss)) == []
+
+
+def test_is_not_examined_when_too_short():
+    assert isinstance(loss_spike.examine(a_run(loss=[1.0] * 10)), NotExamined)
