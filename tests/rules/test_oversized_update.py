@@ -34,7 +34,7 @@ def test_speaks_when_steps_stay_large_and_the_loss_hardly_moves():
     run = a_run(loss=list(np.linspace(2.3, 2.0, 300)), lr=10.0, relative_update_norm=0.08)
     [found] = oversized_update.check(run)
     assert found.severity == Severity.WARNING
-    assert found.try_[0] == "Lower the learning rate from 10 to about 1."
+    assert found.try_[0] == "Lower the learning rate from 10 to about 0.1."
 
 
 def test_stays_silent_when_only_the_first_steps_of_an_adaptive_optimizer_are_long():

@@ -13,6 +13,7 @@ from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.uncovered_parameter import uncovered_parameter
+from bedside.rules.undersized_update import undersized_update
 from bedside.rules.vanishing_gradient import vanishing_gradient
 
 CATALOGUE: tuple[Rule, ...] = (
@@ -24,6 +25,7 @@ CATALOGUE: tuple[Rule, ...] = (
     vanishing_gradient,
     silent_parameter,
     oversized_update,
+    undersized_update,
     uncovered_parameter,
     stale_optimizer,
 )

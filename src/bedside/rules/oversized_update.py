@@ -63,7 +63,8 @@ class Limits:
     large: float = 0.1  # of the weights in one step; the usual advice is 1e-3, and 1e-2 is the edge
     replaced: float = 1.0  # added up: steps as long as the weights themselves; healthy bursts add up to 0.3
     sustained: float = 0.03  # for good; 37 healthy nets stay below 0.013 after their first quarter
-    target: float = 0.01  # of the weights: the most that healthy first steps do, and what is prescribed
+    first_target: float = 0.01  # of the weights: the most that healthy first steps do, and what is prescribed
+    target: float = 1e-3  # of the weights: what most healthy runs do later on
     jump: float = 2.0  # of the loss: no noise doubles a median of three
     recovered: float = 0.95  # of the level before: an improvement one can see
     halved: float = 0.5  # of the level before: a run that gets there is doing something right
@@ -79,6 +80,7 @@ class Burst:
     steps: int
     largest: float
     total: float
+    target: float  # what these steps should have been
 
 
 @rule("UPD101", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
@@ -115,7 +117,8 @@ def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst |
             continue
         first, last = int(ratios.steps[start]), int(ratios.steps[stop - 1])
         if not _one_wild_gradient(run, first, limits) and not _weights_are_gone(run, last):
-            return Burst(first, last, stop - start, float(against[start:stop].max()), float(against[start:stop].sum()))
+            largest, total = float(against[start:stop].max()), float(against[start:stop].sum())
+            return Burst(first, last, int(stop - start), largest, total, limits.first_target)
     return None
 
 
@@ -126,7 +129,8 @@ def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst
     if usual <= limits.sustained or len(last_quarter) < limits.readings or _weights_are_gone(run, ratios.last_step):
         return None
     above = np.flatnonzero(against > limits.sustained)
-    return Burst(int(ratios.steps[above[0]]), ratios.last_step, len(above), usual, usual * len(above))
+    first, total = int(ratios.steps[above[0]]), usual * len(above)
+    return Burst(first, ratios.last_step, len(above), usual, total, limits.target)
 
 
 def _one_wild_gradient(run: Run, first: int, limits: Limits) -> bool:
@@ -167,7 +171,7 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
     else:
         severity, fate = Severity.NOTE, "did not suffer visibly"
     old = learning_rate(run, burst.first)
-    new = old * limits.target / burst.largest
+    new = old * burst.target / burst.largest
     lower = new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Lower the learning rate 100-fold."
     return oversized_update.finding(
         f"{what} from {moment(run, burst.first)} on"

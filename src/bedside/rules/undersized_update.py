@@ -1,0 +1,108 @@
+"""Steps so small that the weights cannot get anywhere in the length of the run.
+
+## What it sees
+Steps that are a minute part of the weights, at the learning rate the run was meant to have, and a loss that stands
+where it began.
+
+## Why it matters
+The gradients are fine and so is the model; the steps are too short to follow them. It looks like a plateau, and every
+hour of it is lost.
+
+## How it decides
+‖update‖ / ‖weights‖ is below `small`, by the median over the steps whose learning rate is at least `main` of its peak
+(warm-up and the end of a schedule are meant to be small), no module moves at a `healthy` pace (a dead layer makes some
+of them slow, never all), and the loss has improved by less than `improved`.
+
+## When it is wrong
+Fine-tuning and reinforcement learning at learning rates of 1e-6 on purpose, where the loss is not meant to fall. It
+misses runs in which some module started at zero: any step is large against that one.
+
+## What to try
+1. The learning rate at which a step is a thousandth of the weights.
+2. If that number looks absurd, the gradient is too small, not the learning rate: look at the loss's scale.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=[2.31] * 200, lr=1e-7, relative_update_norm={"": 1e-6, "body": 1e-6, "head": 1e-6})
+>>> print(*undersized_update.check(run))
+UPD102 undersized-update: A step changes the weights by 1e-6 of their norm, 2e-4 in all 200 steps: the loss stays at \
+2.31.
+
+## References
+- Karpathy (2019), A recipe for training neural networks: update to weight ratios of about 1e-3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
+from bedside.report.wording import number, steps
+from bedside.rules.advice import learning_rate, new_learning_rate
+from bedside.rules.leaves import leaves
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    small: float = 3e-5  # of the weights: 1e-3 to 1e-4 is healthy, and three times less can be patience
+    target: float = 1e-3  # of the weights: what most healthy runs do
+    improved: float = 0.05  # of the first loss: less is a plateau
+    main: float = 0.1  # of the peak learning rate: below it a schedule is beginning or ending
+    readings: int = 50  # in that main part; fewer steps cannot get far at any learning rate
+    healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
+
+
+@rule("UPD102", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
+def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
+    ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
+    if len(ratios) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of relative_update_norm, has {len(ratios)}")
+    usual = ratios.median()
+    if not 0 < usual < limits.small:
+        return
+    modules = [m for series in leaves(run, RELATIVE_UPDATE) if (m := _main_part(run, series, limits).median()) > 0]
+    if modules and max(modules) > limits.healthy:
+        return
+    loss = run.loss.finite()
+    start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
+    if start - end > limits.improved * abs(start):
+        return
+    old = learning_rate(run, ratios.first_step, ratios.last_step)
+    new = old * limits.target / usual
+    travelled = usual * run.steps
+    yield undersized_update.finding(
+        f"A step changes the weights by {number(usual, 1)} of their norm, {number(travelled, 1)} in all "
+        f"{steps(run.steps, run.axis)}: the loss stays at {number(end)}.",
+        first_step=ratios.first_step,
+        last_step=ratios.last_step,
+        confidence=0.95 if usual < limits.small / 10 else 0.8,
+        evidence={"relative_update": usual, "travelled": travelled, "learning_rate": old, "loss": [start, end]},
+        series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
+        could_also_be=(
+            "A loss at its floor already: evaluate the untrained checkpoint on the task itself.",
+            "A loss scaled down by accident (divided twice by the micro-batches, say), with plain SGD: "
+            "print the gradient norm.",
+        ),
+        try_=(
+            new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Raise the learning rate 100-fold.",
+            "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
+        ),
+    )
+
+
+def _main_part(run: Run, series: Series, limits: Limits) -> Series:
+    """The readings at a learning rate that is not just beginning or ending."""
+    rates = run.series(LR.name).finite()
+    if not rates or not rates.values.max() > 0:
+        return series
+    lr = np.interp(series.steps, rates.steps, rates.values)
+    keep = lr >= limits.main * rates.values.max()
+    return Series(series.vital, series.owner, series.steps[keep], series.values[keep])

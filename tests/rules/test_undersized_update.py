@@ -1,0 +1,42 @@
+import numpy as np
+
+from bedside.finding import NotExamined
+from bedside.rules.undersized_update import undersized_update
+from bedside.testing import a_run
+
+FLAT = 2.31 + 0.01 * np.random.default_rng(0).standard_normal(200)
+
+
+def test_speaks_when_the_learning_rate_is_far_too_small():
+    run = a_run(loss=FLAT, lr=1e-7, relative_update_norm={"": 1e-6, "front": 8e-7, "head": 2e-6})
+    [found] = undersized_update.check(run)
+    assert found.try_[0] == "Raise the learning rate from 1e-7 to about 1e-4."
+    assert "2e-4 in all 200 steps" in found.message
+
+
+def test_stays_silent_in_the_healthy_range():
+    assert not undersized_update.check(a_run(loss=FLAT, lr=1e-4, relative_update_norm=2e-4))
+
+
+def test_stays_silent_when_the_loss_falls_all_the_same():
+    run = a_run(loss=np.linspace(2.3, 1.9, 200), lr=1e-6, relative_update_norm=1e-5)
+    assert not undersized_update.check(run)
+
+
+def test_stays_silent_when_the_schedule_ends_at_zero():
+    lr = 1e-3 * 0.5 * (1 + np.cos(np.pi * np.arange(300) / 300))
+    assert not undersized_update.check(a_run(loss=[0.5] * 300, lr=lr, relative_update_norm=lr))
+
+
+def test_stays_silent_when_some_module_moves_as_it_should_because_then_others_are_dead():
+    run = a_run(loss=FLAT, lr=1e-3, relative_update_norm={"": 2e-5, "dead": 1e-6, "head": 3e-3})
+    assert not undersized_update.check(run)
+
+
+def test_does_not_judge_a_run_that_is_still_warming_up():
+    lr = np.linspace(1e-9, 1e-3, 40)
+    assert isinstance(undersized_update.examine(a_run(loss=[2.3] * 40, lr=lr, relative_update_norm=lr)), NotExamined)
+
+
+def test_says_nothing_when_nothing_moves_at_all_because_that_has_other_causes():
+    assert not undersized_update.check(a_run(loss=FLAT, lr=0.0, relative_update_norm=0.0))
