@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.rules.diverging_loss import diverging_loss
+from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
+from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
 from bedside.rules.silent_parameter import silent_parameter
@@ -22,7 +24,9 @@ CATALOGUE: tuple[Rule, ...] = (
     diverging_loss,
     stuck_from_start,
     loss_spike,
+    overfitting,
     vanishing_gradient,
+    gradient_always_clipped,
     silent_parameter,
     oversized_update,
     undersized_update,
