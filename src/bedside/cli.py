@@ -28,8 +28,18 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells count
 READER_LEFT = 141  # 128 + SIGPIPE
 
 
+class _ReaderLeft(Exception):
+    """Whoever read our output has enough of it, as in `bedside rules | head -1`."""
+
+
 class _Commands(click.Group):
     """A group that answers an unknown command with the nearest ones."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # caught here, because click would make an exit code of 1 of it: findings
+            raise _ReaderLeft from None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0]
@@ -73,9 +83,7 @@ def run(args: Sequence[str] | None = None) -> int:
         return _could_not_look(_in_three_lines(error))
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit) as gone:
-        if isinstance(gone, SystemExit) and not _is_broken_pipe(gone):
-            raise
+    except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush stays quiet
         return READER_LEFT
     except Exception as unexpected:
@@ -87,11 +95,6 @@ def run(args: Sequence[str] | None = None) -> int:
 def _could_not_look(error: BedsideError) -> int:
     click.echo(str(error), err=True)
     return COULD_NOT_LOOK
-
-
-def _is_broken_pipe(gone: SystemExit) -> bool:
-    """click and rich turn a broken pipe into an exit of their own."""
-    return isinstance(gone.__context__, BrokenPipeError)
 
 
 def _in_three_lines(error: click.UsageError) -> BedsideError:
