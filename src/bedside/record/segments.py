@@ -93,7 +93,8 @@ def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:
             continue
         note = f"Resumed at step {later.first}"
         if abandoned := max(0, reached + 1 - later.first):
-            note += f"; {abandoned} steps after it belong to an abandoned branch"
+            after = "1 step after it belongs" if abandoned == 1 else f"{abandoned} steps after it belong"
+            note += f"; {after} to an abandoned branch"
         told.append((Event(later.first, "resume", {"abandoned": abandoned}, later.started), note + "."))
         reached = max(min(reached, later.first - 1), later.last)
     return told
