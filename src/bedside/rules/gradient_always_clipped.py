@@ -43,6 +43,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, LR
 from bedside.report.wording import number, percent
 from bedside.rules.advice import one_digit
+from bedside.rules.optimizers import is_scale_free
 from bedside.rules.rule import rule
 
 THRESHOLD_NAMES = ("max_grad_norm", "gradient_clip_val", "grad_clip", "clip_grad_norm", "grad_clip_norm", "clip_grad")
@@ -70,12 +71,12 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
     if min(share, later) < limits.often:
         return
     usual = norms.median()
-    adam = any(kind in str(run.config.get("optimizer", "")).lower() for kind in ("adam", "lion", "muon"))
+    adam = is_scale_free(run)
     strong = usual > limits.far * threshold and not adam
     higher = number(one_digit(2 * float(np.percentile(norms.values, 90))))
     yield gradient_always_clipped.finding(
         f"{percent(share)} of the steps are clipped: the gradient norm is {number(usual)} where the threshold is "
-        f"{number(threshold)}" + (", which Adam hardly feels." if adam else "."),
+        f"{number(threshold)}" + (", which an optimizer like Adam hardly feels." if adam else "."),
         first_step=_onset(norms, threshold, limits),
         last_step=norms.last_step,
         confidence=0.9 if strong else 0.7,
