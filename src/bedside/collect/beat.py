@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.collect.clipping import ClipCall
+from bedside.collect.freight import Ticket
 from bedside.collect.layout import Layout
 
 Members = NDArray[np.int64] | None  # positions in the layout; None: all
@@ -18,9 +19,9 @@ class Gradients:
     """Squared gradient norms of some parameters, as the optimizer saw them."""
 
     members: Members
-    squares: int  # ticket
+    squares: Ticket
     absent: tuple[int, ...] = ()  # positions whose .grad was None
-    scale: int | None = None  # ticket: still multiplied by this loss scale
+    scale: Ticket | None = None  # still multiplied by this loss scale
 
 
 @dataclass
@@ -28,8 +29,8 @@ class Moves:
     """Squared norms of what a step changed and of the weights after it."""
 
     members: Members
-    updates: int  # ticket
-    weights: int  # ticket
+    updates: Ticket
+    weights: Ticket
 
 
 @dataclass
@@ -41,14 +42,13 @@ class Beat:
     layout: Layout
     seconds: float = float("nan")
     epoch: float | None = None
-    losses: list[list[int]] = field(default_factory=list)  # tickets: per optimizer, its micro-batches
+    losses: list[list[Ticket]] = field(default_factory=list)  # per optimizer, its micro-batches
     divisors: list[list[tuple[float, ...]]] = field(default_factory=list)
     uncleared: bool | None = None
-    rates: list[tuple[str, float | int]] = field(default_factory=list)  # (owner, value or ticket)
-    rate_tickets: set[str] = field(default_factory=set)  # owners whose rate is a ticket
-    clips: list[tuple[ClipCall, int]] = field(default_factory=list)
+    rates: dict[str, float | Ticket] = field(default_factory=dict)  # by owner: "" or "group_1", …
+    clips: list[tuple[ClipCall, Ticket]] = field(default_factory=list)
     gradients: list[Gradients] = field(default_factory=list)
     moves: list[Moves] = field(default_factory=list)
-    loss_scale: int | None = None  # ticket
-    found_inf: int | None = None  # ticket: a fused optimizer was told to skip
+    loss_scale: Ticket | None = None
+    found_inf: Ticket | None = None  # a fused optimizer was told to skip
     skipped: bool | None = None  # None: there is no scaler

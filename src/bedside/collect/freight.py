@@ -8,30 +8,38 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
+class Ticket:
+    """A promise of numbers: `numbers` is there once the freight has been unloaded."""
+
+    __slots__ = ("numbers",)
+    numbers: NDArray[np.float64]
+
+    @property
+    def number(self) -> float:
+        return float(self.numbers[0])
+
+
 class Freight:
-    """`put` a tensor and get a ticket; `unload` fetches everything; `take(ticket)` is its numbers."""
+    """`put` a tensor and get a ticket; `unload` redeems every ticket that is out."""
 
     def __init__(self) -> None:
-        self._waiting: list[Tensor] = []
-        self._arrived: list[NDArray[np.float64]] = []
+        self._waiting: list[tuple[Ticket, Tensor]] = []
 
-    def put(self, tensor: Tensor) -> int:
+    def put(self, tensor: Tensor) -> Ticket:
         if hasattr(tensor, "full_tensor"):  # a replicated DTensor, as clipping under FSDP2 returns
             tensor = tensor.full_tensor()
-        self._waiting.append(tensor.detach().reshape(-1))
-        return len(self._waiting) - 1
+        ticket = Ticket()
+        self._waiting.append((ticket, tensor.detach().reshape(-1)))
+        return ticket
 
     def unload(self) -> None:
         """Bring everything over; the one place where bedside may wait for a device."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
-            self._arrived = []
             return
-        sizes = [len(tensor) for tensor in waiting]
-        device = next((t.device for t in waiting if t.device.type != "cpu"), waiting[0].device)
-        together = torch.cat([tensor.to(device, torch.float64, non_blocking=True) for tensor in waiting])
+        device = next((t.device for _, t in waiting if t.device.type != "cpu"), waiting[0][1].device)
+        together = torch.cat([tensor.to(device, torch.float64, non_blocking=True) for _, tensor in waiting])
         numbers = (together if device.type == "cpu" else together.cpu()).numpy()
-        self._arrived = np.split(numbers, np.cumsum(sizes)[:-1])
-
-    def take(self, ticket: int) -> NDArray[np.float64]:
-        return self._arrived[ticket]
+        ends = np.cumsum([len(tensor) for _, tensor in waiting])
+        for (ticket, _), part in zip(waiting, np.split(numbers, ends[:-1]), strict=True):
+            ticket.numbers = part

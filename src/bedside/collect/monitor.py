@@ -20,6 +20,8 @@ from torch.optim import Optimizer
 from bedside.collect import patches
 from bedside.collect.alarms import Alarms, print_alarm
 from bedside.collect.beat import Beat
+from bedside.collect.cadence import Cadence
+from bedside.collect.collector import Collector
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.freight import Freight
 from bedside.collect.layout import Layout, lay_out
@@ -29,7 +31,7 @@ from bedside.collect.steps import StepListener
 from bedside.diagnose import examine
 from bedside.finding import Diagnosis, Finding
 from bedside.record.growing import GrowingRun
-from bedside.record.reader import open_run
+from bedside.record.reader import open_run, replay
 from bedside.record.run import Event, Key, Run
 from bedside.record.store import Store
 
@@ -67,6 +69,7 @@ class Monitor:
         rank: int = 0,
         gradients: bool = True,
         updates: bool = True,
+        collectors: Sequence[type[Collector]] = (),
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
     ) -> None:
@@ -88,8 +91,11 @@ class Monitor:
         self._layout = lay_out(model)
         self._next_layout: Layout | None = None
         self._freight = Freight()
+        self._cadence = Cadence()
+        self._collectors = [make(model, self._freight) for make in collectors]
+        self._attached: list[Collector] = []
         self._growing = GrowingRun(str(self._run_dir))
-        self._pulse = Pulse(self._freight, self._write)
+        self._pulse = Pulse(self._write)
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
             self.optimizers,
@@ -101,6 +107,8 @@ class Monitor:
             gradients=gradients,
             updates=updates,
         )
+        if store.last_step >= 0:
+            replay(self._run_dir, self._growing, rank)
         self._alarms = Alarms(self._growing.run, self._speak)
         self._last_flush = time.perf_counter()
         self._pulse.start_counting(self._layout)
@@ -117,6 +125,7 @@ class Monitor:
         self._check_coverage()
         patches.listen(self)
         atexit.register(self._at_exit)
+        self._attach_collectors()
 
     # What the user calls.
 
@@ -256,15 +265,55 @@ class Monitor:
 
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
+        self._detach_collectors(beat.step)
         if self._next_layout is not None:  # learnt inside optimizer.step(closure); now nothing is half read
             self._set_layout(self._next_layout)
         if len(self._pulse) >= FLUSH_STEPS or time.perf_counter() - self._last_flush > FLUSH_SECONDS:
             self._flush()
+        self._attach_collectors()
+
+    def _attach_collectors(self) -> None:
+        """The next step begins: whoever is due listens to it."""
+        for collector in list(self._collectors):
+            if self._cadence.due(collector.name, self.step):
+                collector.layout = self._layout
+                if self._safely(collector, lambda c: c.attach(self.step)):
+                    self._attached.append(collector)
+
+    def _detach_collectors(self, step: int) -> None:
+        attached, self._attached = self._attached, []
+        for collector in attached:
+            self._safely(collector, lambda c: c.detach(step))
+
+    def _safely(self, collector: Collector, call: Callable[[Collector], None]) -> bool:
+        """One collector that fails is switched off; the others go on."""
+        try:
+            call(collector)
+        except Exception as error:
+            if collector in self._collectors:
+                self._collectors.remove(collector)
+            self._event("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
+            message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
+            warnings.warn(message, RuntimeWarning, stacklevel=5)
+            return False
+        return True
+
+    def _collect_rows(self, collector: Collector) -> None:
+        for rows in collector.rows():
+            self._write(
+                rows.name, rows.columns, list(rows.steps), [time.time()] * len(rows.steps), rows.values, rows.dtype
+            )
+        for event in collector.events():
+            self._store.event(event)
+            self._growing.event(event)
 
     def _flush(self, final: bool = False) -> None:
         if self._off and not final:
             return
+        self._freight.unload()
         losses = self._pulse.flush()
+        for collector in list(self._collectors):
+            self._safely(collector, self._collect_rows)
         self._epoch_losses += [loss for _, loss in losses]
         self._last_flush = time.perf_counter()
         if not self._layout.same_parameters(self.model):
@@ -348,6 +397,7 @@ class Monitor:
         self._arrival_handles = []
 
     def _detach(self) -> None:
+        self._detach_collectors(self.step)
         patches.stop_listening(self)
         for handle in self._handles:
             handle.remove()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bedside.collect.beat import Beat, Members
 from bedside.collect.clipping import Clipped, clipped
-from bedside.collect.freight import Freight
+from bedside.collect.freight import Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import Accumulation
 from bedside.record.missing import MISSING
@@ -32,12 +32,11 @@ OWNED_MOVES = ("param_norm", "update_norm", "relative_update_norm", "effective_l
 class Pulse:
     """Keeps beats until `flush`, then turns them into rows of the record's metric sets."""
 
-    def __init__(self, freight: Freight, write: Write) -> None:
+    def __init__(self, write: Write) -> None:
         self.accumulation = Accumulation()
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
         self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self.watched_steps = 0
-        self._freight = freight
         self._write = write
         self._waiting: list[Beat] = []
 
@@ -52,11 +51,10 @@ class Pulse:
         self.watched_steps = 0
 
     def flush(self) -> list[tuple[int, float]]:
-        """Write everything that waits; returns the (step, loss) pairs for whoever keeps the epoch's mean."""
+        """Write what waited on the freight that was just unloaded; returns the (step, loss) pairs."""
         beats, self._waiting = self._waiting, []
         if not beats:
             return []
-        self._freight.unload()
         losses = self._core(beats)
         self._scaler([b for b in beats if b.skipped is not None])
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
@@ -67,7 +65,7 @@ class Pulse:
 
     def _core(self, beats: Sequence[Beat]) -> list[tuple[int, float]]:
         several = max(len(b.losses) for b in beats) > 1
-        owners = list(dict.fromkeys(owner for b in beats for owner, _ in b.rates))
+        owners = list(dict.fromkeys(owner for b in beats for owner in b.rates))
         columns: list[Key] = [("loss", ""), ("micro_batches", ""), ("uncleared", ""), ("step_time", ""), ("epoch", "")]
         columns += [("lr", owner) for owner in owners]
         if several:
@@ -84,16 +82,15 @@ class Pulse:
                 row[3] = beat.seconds
             if beat.epoch is not None:
                 row[4] = beat.epoch
-            for owner, rate in beat.rates:
-                is_ticket = owner in beat.rate_tickets
-                row[5 + owners.index(owner)] = self._one(int(rate)) if is_ticket else rate
+            for owner, rate in beat.rates.items():
+                row[5 + owners.index(owner)] = rate.number if isinstance(rate, Ticket) else rate
             if several:
                 row[5 + len(owners) : 5 + len(owners) + len(parts)] = parts
         self._rows("core", columns, beats, rows, "f8")
         return [(b.step, float(row[0])) for b, row in zip(beats, rows, strict=True) if b.losses]
 
-    def _loss(self, tickets: Sequence[int], divisors: Sequence[tuple[float, ...]]) -> float:
-        loss, divided = self.accumulation.loss_of([self._one(t) for t in tickets], divisors)
+    def _loss(self, tickets: Sequence[Ticket], divisors: Sequence[tuple[float, ...]]) -> float:
+        loss, divided = self.accumulation.loss_of([t.number for t in tickets], divisors)
         self.divided = self.divided if divided is None else divided
         return loss
 
@@ -103,17 +100,17 @@ class Pulse:
         rows = np.full((len(beats), 2), MISSING)
         for row, beat in zip(rows, beats, strict=True):
             if beat.loss_scale is not None:
-                row[0] = self._one(beat.loss_scale)
+                row[0] = beat.loss_scale.number
             row[1] = float(bool(beat.skipped) or self._fused_skip(beat))
         self._rows("scaler", SCALER, beats, rows, "f8")
 
     def _fused_skip(self, beat: Beat) -> bool:
-        return beat.found_inf is not None and self._one(beat.found_inf) > 0
+        return beat.found_inf is not None and beat.found_inf.number > 0
 
     def _norms(self, beats: Sequence[Beat]) -> None:
         layout = beats[0].layout
         count = len(layout)
-        clips = [clipped([(call, self._one(t)) for call, t in b.clips], count) for b in beats]
+        clips = [clipped([(call, t.number) for call, t in b.clips], count) for b in beats]
         self._clips(beats, clips)
         seen = [(i, b) for i, b in enumerate(beats) if b.gradients]
         if not seen:
@@ -123,9 +120,9 @@ class Pulse:
         factors = np.ones((len(seen), count))
         for row, (i, beat) in enumerate(seen):
             for part in beat.gradients:
-                squares = self._freight.take(part.squares)
+                squares = part.squares.numbers
                 if part.scale is not None:
-                    squares = squares / self._one(part.scale) ** 2
+                    squares = squares / part.scale.number**2
                 here = np.ones(len(squares), bool)
                 here[list(part.absent)] = False
                 _put(after[row], part.members, squares)
@@ -172,8 +169,8 @@ class Pulse:
         weights = np.zeros((len(beats), len(layout)))
         for row, beat in enumerate(beats):
             for part in beat.moves:
-                _put(updates[row], part.members, self._freight.take(part.updates))
-                _put(weights[row], part.members, self._freight.take(part.weights))
+                _put(updates[row], part.members, part.updates.numbers)
+                _put(weights[row], part.members, part.weights.numbers)
         totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
         overall = np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
         self._rows("moves", MOVES, beats, overall, "f8")
@@ -189,9 +186,6 @@ class Pulse:
 
     def _rows(self, name: str, columns: Sequence[Key], beats: Sequence[Beat], rows: Rows, dtype: str) -> None:
         self._write(name, columns, [b.step for b in beats], [b.time for b in beats], rows, dtype)
-
-    def _one(self, ticket: int) -> float:
-        return float(self._freight.take(ticket)[0])
 
 
 def _four(weights: Rows, updates: Rows, gradients: Rows) -> list[Rows]:

@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.beat import Beat, Gradients, Members, Moves
 from bedside.collect.clipping import ClipCall, members_of
-from bedside.collect.freight import Freight
+from bedside.collect.freight import Freight, Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.squares import squares
@@ -47,7 +47,7 @@ class StepListener:
         self._want_gradients, self._want_updates = gradients, updates
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
-        self._clips: list[tuple[ClipCall, int]] = []
+        self._clips: list[tuple[ClipCall, Ticket]] = []
         self._old: list[Tensor] = []  # the weights before the step, in buffers that are kept
         self._last_end: float | None = None
         self._members: dict[int, Members] = {}
@@ -78,14 +78,7 @@ class StepListener:
 
     def before(self, optimizer: Optimizer, closure: bool) -> None:
         beat = self._open(optimizer)
-        for number, group in enumerate(self._groups()):
-            owner = f"group_{number}" if number else ""
-            rate = group["lr"]
-            if isinstance(rate, Tensor):
-                beat.rate_tickets.add(owner)
-                rate = self._freight.put(rate.clone())
-            if owner not in (known for known, _ in beat.rates):
-                beat.rates.append((owner, rate))
+        self._read_rates(beat)
         self._losses.in_step = closure
         if not closure:
             self._read_gradients(optimizer, beat)
@@ -109,9 +102,7 @@ class StepListener:
         beat.skipped = True
         if loss_scale is not None:
             beat.loss_scale = self._freight.put(loss_scale)
-        for number, group in enumerate(self._groups()):
-            if not isinstance(group["lr"], Tensor):
-                beat.rates.append((f"group_{number}" if number else "", group["lr"]))
+        self._read_rates(beat)
         self._take_losses(beat)
         self._clips = []
         self._stepped.add(id(optimizer))
@@ -155,8 +146,15 @@ class StepListener:
             self._beat = Beat(self.next_step, time.time(), self.layout, epoch=self.epoch)
         return self._beat
 
-    def _groups(self) -> list[dict[str, Any]]:
-        return [group for optimizer in self.optimizers for group in optimizer.param_groups]
+    def _read_rates(self, beat: Beat) -> None:
+        """The learning rate of every group of every optimizer, as this step is about to use it."""
+        if beat.rates:
+            return
+        groups: list[dict[str, Any]] = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        for number, group in enumerate(groups):
+            rate = group["lr"]
+            is_tensor = isinstance(rate, Tensor)
+            beat.rates[f"group_{number}" if number else ""] = self._freight.put(rate.clone()) if is_tensor else rate
 
     def _parameters(self, optimizer: Optimizer) -> Sequence[Tensor]:
         members = self._members[id(optimizer)]
