@@ -22,18 +22,18 @@ def mad(values: Values) -> float:
 
 
 def noise_level(values: Values) -> float:
-    """σ of the reading-to-reading noise, from differences, so that a trend or a step does not count as noise.
+    """σ of the reading-to-reading noise, from second differences, so that no slope and no step counts as noise.
 
     Where most readings repeat exactly (a rounded or frozen curve) the median difference is zero, and the mean
     difference is used instead.
     """
-    if len(values) < 3:
+    if len(values) < 4:
         return 0.0
-    differences = np.abs(np.diff(values))
+    differences = np.abs(np.diff(values, 2))
     typical = float(np.median(differences))
     if typical > 0:
-        return MAD_TO_SIGMA * typical / float(np.sqrt(2))
-    return MEAN_TO_SIGMA * float(np.mean(differences)) / float(np.sqrt(2))
+        return MAD_TO_SIGMA * typical / float(np.sqrt(6))
+    return MEAN_TO_SIGMA * float(np.mean(differences)) / float(np.sqrt(6))
 
 
 def autocorrelation_time(values: Values) -> float:

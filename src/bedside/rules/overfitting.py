@@ -1,0 +1,165 @@
+"""The network learns its training data by heart: training improves, validation gets worse.
+
+## What it sees
+A validation loss that passed its best and rises, while the training loss goes on falling.
+
+## Why it matters
+Everything after the best evaluation makes the model worse on data it has not seen. The checkpoint that the run ends
+with is not the one to keep.
+
+## How it decides
+Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
+level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
+three are well above the best. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already.
+With several validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy,
+BLEU, WER), more of them must have lost `worse` of their best than have improved: a loss that rises under a steady
+accuracy is overconfidence, another finding.
+
+## When it is wrong
+Grokking, where validation recovers after a long while; a validation set too small to trust.
+
+## What to try
+1. Keep the checkpoint of the best evaluation; stop there next time.
+2. More data or augmentation; more weight decay or dropout; fewer epochs; a smaller model, in this order.
+
+## Example
+>>> from bedside.testing import a_run
+>>> train = [2.3 * 0.9 ** i for i in range(40)]
+>>> val = [2.3, 1.5, 1.2, 1.1, 1.05, 1.1, 1.2, 1.35, 1.5, 1.7]
+>>> print(*overfitting.check(a_run(loss=train, val_loss=val)))
+GEN101 overfitting: val/loss rose by 36 % since its best (1.1 at step 23), the training loss went from 0.204 to 0.042.
+
+## References
+- Prechelt (1998), Early stopping: but when?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.metrics import goes_up
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.report.wording import number, percent
+from bedside.rules.advice import moment
+from bedside.rules.losses import training_loss, validation_losses, validation_metrics
+from bedside.rules.rule import rule
+from bedside.rules.statistics import Outline, how_sure, outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 5  # evaluations: two before the best, three after it
+    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
+    noise: float = 3.0  # σ of one evaluation
+    fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
+    memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
+    worse: float = 0.02  # of a metric's best: accuracy 0.75 to 0.735 is more than a lucky evaluation
+
+
+@dataclass(frozen=True)
+class _Rise:
+    series: Series
+    curve: Outline
+    best_step: int
+    rise: float  # of the best level, or of the progress
+
+
+@rule("GEN101", severity=Severity.WARNING, needs=[], limits=Limits())
+def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
+    training, validation = training_loss(run).finite(), validation_losses(run)
+    if not training or not validation:
+        raise NotEnough("loss" if validation else "val/loss")
+    judged = [series.finite() for series in validation if len(series.finite()) >= limits.fewest]
+    if not judged:
+        raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in validation)}")
+    rises = [rise for series in judged if (rise := _rise(series, limits)) is not None]
+    rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
+    if not rises or len(rises) * 2 < len(judged) or not _metrics_agree(run, rises, limits):
+        return
+    worst = max(rises, key=lambda each: each.rise)
+    before, now = _level(training, worst.best_step), outline(training).now
+    sets = f" (and {len(rises) - 1} more sets)" if len(rises) > 1 else ""
+    step = worst.best_step
+    yield overfitting.finding(
+        f"{worst.series.key}{sets} rose by {percent(worst.rise)} since its best ({number(worst.curve.best)} at "
+        f"{moment(run, step)}), the training loss went from {number(before)} to {number(now)}.",
+        first_step=step,
+        last_step=worst.series.last_step,
+        confidence=how_sure(worst.rise, limits.rise / 2),
+        where=[each.series.owner for each in rises if each.series.owner],
+        evidence={
+            "best": worst.curve.best,
+            "best_step": step,
+            "now": worst.curve.now,
+            "rise": worst.rise,
+            "training_at_best": before,
+            "training_now": now,
+        },
+        series=[worst.series.key, "loss", *(metric.key for metric in validation_metrics(run)[:2])],
+        could_also_be=[
+            "a validation set that differs from the training data: evaluate on held-out training data; if that is "
+            "fine, it is the set and not the fit.",
+            "evaluation in training mode or with other preprocessing: evaluate the same checkpoint on training data.",
+        ],
+        try_=[
+            f"Keep the checkpoint of {moment(run, step)}, and stop there next time.",
+            "More data or augmentation, then more weight decay or dropout (0.1 to 0.3), then a smaller model.",
+        ],
+    )
+
+
+def _rise(series: Series, limits: Limits) -> _Rise | None:
+    """How far the loss is above its best, if that is for good."""
+    curve = outline(series)
+    rise = curve.now - curve.best
+    unit = curve.best if float(series.values.min()) > 0 else curve.progress
+    if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
+        return None
+    if float(series.values[-3:].min()) < curve.best + rise / 2:
+        return None
+    best_step = int(curve.steps[curve.best_place])
+    if best_step == series.first_step and len(series) < 2 * limits.fewest:
+        return None  # it only ever rose: nothing was learned that could be lost
+    return _Rise(series, curve, best_step, rise / unit)
+
+
+def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
+    """No metrics, or more of them got worse than better; those of a set are compared since the best of that set."""
+    turned = {each.series.owner: each.best_step for each in rises}
+    verdicts = [
+        _metric_since(metric, turned[metric.owner], limits)
+        for metric in validation_metrics(run)
+        if metric.owner in turned and len(metric.finite()) >= limits.fewest
+    ]
+    return not verdicts or sum(verdicts) < 0
+
+
+def _metric_since(metric: Series, step: int, limits: Limits) -> int:
+    """+1 if the metric is better now than when the loss was best, −1 if it lost much of its best, 0 in between."""
+    sign = -1.0 if goes_up(metric.vital) else 1.0  # as a loss: lower is better
+    curve = outline(Series(metric.vital, metric.owner, metric.steps, sign * metric.values))
+    then = float(np.interp(step, curve.steps, curve.values))
+    if curve.now < then - max(limits.noise * curve.noise, limits.worse * abs(then)):
+        return 1
+    lost = curve.now - curve.best
+    return -1 if lost > max(limits.noise * curve.noise, limits.worse * abs(curve.best)) else 0
+
+
+def _level(series: Series, step: int) -> float:
+    """The level of the curve at `step`, without its noise."""
+    curve = outline(series)
+    return float(np.interp(step, curve.steps, curve.values))
+
+
+def _training_went_on(training: Series, step: int, limits: Limits) -> bool:
+    """Since `step` the training loss fell further, or it was as good as zero already."""
+    curve, then = outline(training), _level(training, step)
+    if curve.now > then + curve.noise:
+        return False
+    fell = then - curve.now > limits.fell * abs(then)
+    return fell or (float(training.values.min()) >= 0 and curve.now < limits.memorised * curve.start)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.overfitting import overfitting
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+TRAIN = 0.05 + 2 * np.exp(-np.arange(2000) / 500) + 0.02 * RNG.normal(size=2000)
+EVALUATIONS = np.arange(20)
+GOOD = 0.5 + 1.8 * np.exp(-EVALUATIONS / 4)
+TURNING = GOOD + 0.05 * np.maximum(0, EVALUATIONS - 8)
+
+
+def test_speaks_when_validation_turns_while_training_falls():
+    (finding,) = overfitting.check(a_run(loss=TRAIN, val_loss=TURNING))
+    assert finding.first_step == pytest.approx(900, abs=200)
+    assert f"step {finding.first_step:,}" in finding.try_[0]
+
+
+def test_speaks_when_most_of_several_sets_turn():
+    run = a_run(loss=TRAIN, val_loss={"g0": TURNING, "g1": TURNING * 2, "g2": GOOD})
+    (finding,) = overfitting.check(run)
+    assert set(finding.where) == {"g0", "g1"}
+
+
+def test_speaks_when_the_metric_falls_too():
+    accuracy = 0.8 - 0.01 * np.maximum(0, EVALUATIONS - 8)
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=accuracy))
+
+
+def test_stays_silent_while_the_metric_improves_or_stays():
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=0.5 + 0.02 * EVALUATIONS)) == []
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=np.full(20, 0.8))) == []
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_wer=0.5 - 0.02 * EVALUATIONS)) == []
+
+
+def test_stays_silent_when_both_fall_and_when_both_rise():
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=GOOD)) == []
+    assert overfitting.check(a_run(loss=TRAIN[::-1].copy(), val_loss=TURNING)) == []
+
+
+def test_stays_silent_on_a_few_percent_at_the_end_of_a_fine_tuning():
+    val = [0.95, 0.90, 0.87, 0.86, 0.87, 0.88, 0.89]
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=val)) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stays_silent_on_noisy_evaluations(seed):
+    noise = np.random.default_rng(seed).normal(size=20)
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=GOOD + 0.1 * noise)) == []
+
+
+def test_stays_silent_on_a_last_evaluation_that_was_unlucky():
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=np.r_[GOOD, 2.0])) == []
+
+
+def test_stays_silent_when_validation_recovers_after_a_long_while():
+    grokking = np.r_[np.linspace(2, 5, 10), np.linspace(5, 0.1, 10)]
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=grokking)) == []
+
+
+def test_is_not_examined_without_validation_or_with_little_of_it():
+    assert isinstance(overfitting.examine(a_run(loss=TRAIN)), NotExamined)
+    assert isinstance(overfitting.examine(a_run(steps=100, val_loss=TURNING)), NotExamined)
+    assert isinstance(overfitting.examine(a_run(loss=TRAIN, val_loss=[1, 2])), NotExamined)
