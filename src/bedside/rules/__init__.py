@@ -16,6 +16,7 @@ from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.undersized_update import undersized_update
+from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 
 CATALOGUE: tuple[Rule, ...] = (
@@ -30,6 +31,7 @@ CATALOGUE: tuple[Rule, ...] = (
     silent_parameter,
     oversized_update,
     undersized_update,
+    vanished_learning_rate,
     uncovered_parameter,
     stale_optimizer,
 )

@@ -1,0 +1,64 @@
+"""The learning-rate schedule as it was really used, read off the `lr` series alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import LR
+
+SAME = 1e-6  # relative: two learning rates this close are one, written twice
+NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`rates` is the series; the rest are indices into it."""
+
+    rates: Series
+    peak: float
+    warm: int  # the first reading at the peak
+    vanished: int  # the reading from which on the rate is less than NOTHING of the peak; the length if it never is
+    resting: int  # the reading from which on the rate no longer changes
+
+    @property
+    def steps_after_vanishing(self) -> float:
+        """Which share of the steps seen was taken with next to no learning rate."""
+        if self.vanished >= len(self.rates):
+            return 0.0
+        first, last = self.rates.first_step, self.rates.last_step
+        return (last - int(self.rates.steps[self.vanished]) + 1) / max(1, last - first + 1)
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether it came down by degrees and then rested at next to nothing: a schedule that was over."""
+        fall = self.vanished - self.warm
+        rests = self.resting < len(self.rates) - 1 and self.resting <= self.vanished + 0.2 * (
+            len(self.rates) - self.vanished
+        )
+        return rests and fall >= max(10, 0.02 * len(self.rates)) and self._levels(self.warm, self.vanished) > 5
+
+    def _levels(self, start: int, stop: int) -> int:
+        """How many different rates there are between two readings: a cosine has many, a step-wise schedule few."""
+        return len(np.unique(np.round(np.log10(np.maximum(self.rates.values[start:stop], 1e-30)), 3)))
+
+
+def read_schedule(run: Run) -> Schedule | None:
+    """The schedule of the first parameter group; None when no rate above zero was ever used."""
+    rates = run.series(LR.name).finite()
+    if not rates or not rates.values.max() > 0:
+        return None
+    values = rates.values
+    peak = float(values.max())
+    high = np.flatnonzero(values > NOTHING * peak)
+    moved = np.flatnonzero(np.abs(np.diff(values)) > SAME * peak * NOTHING)
+    return Schedule(
+        rates,
+        peak,
+        warm=int(np.flatnonzero(values >= peak * (1 - SAME))[0]),
+        vanished=int(high[-1]) + 1,
+        resting=int(moved[-1]) + 1 if len(moved) else 0,
+    )

@@ -1,0 +1,129 @@
+"""The learning rate has fallen to next to nothing while there was still something to learn.
+
+## What it sees
+A learning rate below a thousandth of its peak (or exactly zero) for a large part of the run, although the loss was
+still falling when it went.
+
+## Why it matters
+An update is proportional to the learning rate: from there on the steps only cost time. It looks like convergence.
+
+## How it decides
+The last `share` of the steps, or more, was taken below a thousandth of the peak, and the loss was still falling in the
+steps before, or the rate went within the first `early` of the run. A rate that follows the loss down (reduce on
+plateau) leaves when nothing falls any more, and is healthy. A smooth schedule that simply ended is
+schedule-ended-early. A learning rate of zero at every step is an error.
+
+## When it is wrong
+Logs that round learning rates to a few digits.
+
+## What to try
+1. Decay more slowly: the factor that reaches a hundredth of the peak at the end of the run.
+2. If the scheduler was meant per epoch, call it once per epoch.
+
+## Example
+>>> from bedside.testing import a_run
+>>> rate = [1e-3 * 0.9**k for k in range(200)]
+>>> print(*vanished_learning_rate.check(a_run(loss=[2.3 - 0.01 * min(k, 40) for k in range(200)], lr=rate)))
+LRS104 vanished-learning-rate: The learning rate fell from 0.001 to below a thousandth of it by step 66, and 67 % of \
+the run followed.
+
+## References
+- The 11 PM question: "did the schedule decay the rate below usefulness and turn the optimizer into a statue?"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import LOSS, LR
+from bedside.report.wording import number, percent
+from bedside.rules.advice import moment
+from bedside.rules.rule import rule
+from bedside.rules.schedule import NOTHING, Schedule, read_schedule
+from bedside.rules.statistics import trend
+
+FADED = 0.1  # of the peak: below it the loss slows down because of the rate, whatever is left to learn
+FEWEST = 20  # readings that a trend needs
+
+
+@dataclass(frozen=True)
+class Limits:
+    share: float = 0.25  # of the steps: step-wise schedules spend up to a quarter at their last level
+    early: float = 0.1  # of the run: nothing has converged by then
+    readings: int = 20  # of the learning rate
+
+
+@rule("LRS104", severity=Severity.WARNING, needs=[LR], limits=Limits())
+def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
+    rates = run.series(LR.name).finite()
+    if len(rates) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    schedule = read_schedule(run)
+    if schedule is None:
+        yield _always_zero(run)
+        return
+    share = schedule.steps_after_vanishing
+    if share < limits.share or schedule.ran_out:
+        return
+    gone = int(schedule.rates.steps[schedule.vanished])
+    early = share > 1 - limits.early
+    if not early and not _still_falling(run, schedule):
+        return
+    per_step = _decay_per_step(schedule)
+    gentle = (0.01) ** (1 / max(1, run.steps))
+    yield vanished_learning_rate.finding(
+        f"The learning rate fell from {number(schedule.peak)} to below a thousandth of it by {moment(run, gone)}, and "
+        f"{percent(share)} of the run followed.",
+        first_step=gone,
+        last_step=schedule.rates.last_step,
+        confidence=0.9 if share > 2 * limits.share else 0.75,
+        evidence={"peak": schedule.peak, "last": schedule.rates.last, "share": share, "factor_per_step": per_step},
+        series=[LR.name, LOSS.name],
+        could_also_be=(
+            "A scheduler that lowers the rate when a metric stalls, watching a metric that never improves: print it.",
+        ),
+        try_=(
+            f"Decay by {gentle:.5g} per step instead of {per_step:.3g}: that is a hundredth of the peak after "
+            f"{run.steps:,} steps.",
+            "If the scheduler counts epochs, call scheduler.step() once per epoch, not once per batch.",
+        ),
+    )
+
+
+def _always_zero(run: Run) -> Finding:
+    rates = run.series(LR.name).finite()
+    return vanished_learning_rate.finding(
+        f"The learning rate is 0 at all {len(rates):,} readings.",
+        first_step=rates.first_step,
+        last_step=rates.last_step,
+        confidence=0.9,
+        evidence={"peak": 0.0, "readings": len(rates)},
+        series=[LR.name, LOSS.name],
+        could_also_be=("A log that rounds the learning rate to a few digits: print optimizer.param_groups[0]['lr'].",),
+        try_=(
+            "Give the optimizer a learning rate above 0 (1e-3 is a start for Adam, 0.1 for SGD).",
+            "A warm-up that never ends also reads as 0: check its number of steps.",
+        ),
+        severity=Severity.ERROR,
+    )
+
+
+def _still_falling(run: Run, schedule: Schedule) -> bool:
+    """Whether the loss fell in the second half of the steps before the learning rate was a tenth of its peak."""
+    fading = int(schedule.rates.steps[np.flatnonzero(schedule.rates.values >= FADED * schedule.peak)[-1]])
+    before = run.loss.finite().before(fading + 1)
+    half = before.since((before.first_step + fading) // 2) if before else before
+    return trend(half if len(half) >= FEWEST else before).falling
+
+
+def _decay_per_step(schedule: Schedule) -> float:
+    """The factor by which one step lowered the rate, on the way down."""
+    steps, values = schedule.rates.steps, schedule.rates.values
+    span = int(steps[schedule.vanished] - steps[schedule.warm])
+    last = max(float(values[schedule.vanished]), NOTHING * schedule.peak * 1e-3)
+    return float((last / schedule.peak) ** (1 / max(1, span)))

@@ -1,0 +1,53 @@
+import numpy as np
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.vanished_learning_rate import vanished_learning_rate
+from bedside.testing import a_run
+
+NOISE = np.random.default_rng(0).standard_normal(400)
+FALLING = 2.3 * np.exp(-np.minimum(np.arange(400), 40) / 100) + 0.02 * NOISE  # the rate is gone by step 66
+
+
+def test_speaks_when_an_exponential_decay_ends_a_falling_loss():
+    [found] = vanished_learning_rate.check(a_run(loss=FALLING, lr=1e-3 * 0.9 ** np.arange(400)))
+    assert 60 <= found.first_step <= 70
+    assert "84 % of the run followed" in found.message
+    assert "Decay by 0.98855 per step instead of 0.9" in found.try_[0]
+
+
+def test_speaks_when_a_step_schedule_is_over_within_the_first_steps():
+    assert vanished_learning_rate.check(a_run(loss=2.3 + 0.01 * NOISE, lr=0.05 * 0.1 ** (np.arange(400) // 3)))
+
+
+def test_is_an_error_when_the_rate_is_zero_throughout():
+    [found] = vanished_learning_rate.check(a_run(loss=[2.3] * 100, lr=0.0))
+    assert found.severity == Severity.ERROR
+
+
+def test_stays_silent_when_a_cosine_ends_with_the_run():
+    lr = 1e-3 * 0.5 * (1 + np.cos(np.pi * np.arange(400) / 400))
+    assert not vanished_learning_rate.check(a_run(loss=np.geomspace(2.3, 0.1, 400), lr=lr))
+
+
+def test_stays_silent_on_the_usual_step_schedule():
+    lr = 0.1 * 0.1 ** (np.arange(400) // 100)
+    assert not vanished_learning_rate.check(a_run(loss=np.geomspace(2.3, 0.1, 400), lr=lr))
+
+
+def test_stays_silent_when_the_rate_follows_a_loss_that_had_stopped_falling():
+    lr = np.r_[np.full(200, 1e-3), 1e-4 * 0.1 ** (np.arange(200) // 20)]
+    loss = np.r_[np.geomspace(2.3, 0.3, 80), np.full(320, 0.3)] + 0.02 * NOISE
+    assert not vanished_learning_rate.check(a_run(loss=loss, lr=lr))
+
+
+def test_leaves_a_smooth_schedule_that_ended_to_schedule_ended_early():
+    lr = 1e-3 * 0.5 * (1 + np.cos(np.pi * np.minimum(np.arange(400) / 130, 1)))
+    assert not vanished_learning_rate.check(a_run(loss=FALLING, lr=lr))
+
+
+def test_stays_silent_on_a_constant_rate():
+    assert not vanished_learning_rate.check(a_run(loss=FALLING, lr=1e-3))
+
+
+def test_says_so_when_there_is_too_little_to_see():
+    assert isinstance(vanished_learning_rate.examine(a_run(loss=[2.3] * 5, lr=0.0)), NotExamined)
