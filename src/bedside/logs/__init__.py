@@ -2,58 +2,117 @@
 
     run = bedside.load("lightning_logs/version_3")
 
-One file per format; `FORMATS` lists them, the most particular first. `tree.py` finds runs in folders.
+`formats.py` lists the formats, one file each; `tree.py` finds runs in folders; `names.py` says what metrics mean.
 """
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import struct
 from collections.abc import Mapping
-from os import PathLike
+from dataclasses import replace
 from pathlib import Path
 
-from bedside.errors import NoSuchPath, NotARun
-from bedside.logs import (
-    algoperf,
-    hf_trainer,
-    keras,
-    lightning,
-    llama_factory,
-    mlperf,
-    records,
-    table,
-    tensorboard,
-    text,
-    wandb,
-)
-from bedside.logs.format import Format, head_of
+from bedside.errors import BedsideError, NoSuchPath, NotARun
+from bedside.logs.format import Unreadable
+from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.meaning import to_run
+from bedside.logs.tree import RunFiles
+from bedside.logs.tree import find_runs as _find_runs
 from bedside.record.run import Run
 
-FORMATS: tuple[Format, ...] = (
-    tensorboard.FORMAT,
-    wandb.FORMAT,
-    hf_trainer.FORMAT,
-    llama_factory.FORMAT,
-    algoperf.FORMAT,
-    lightning.FORMAT,
-    keras.FORMAT,
-    mlperf.FORMAT,
-    table.FORMAT,
-    records.FORMAT,
-    text.FORMAT,
+__all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]
+
+EXPECTED = (
+    "a run folder, or a log: TensorBoard, W&B, MLflow, Comet, HF Trainer, Lightning, Keras, CSV, JSON lines, text"
 )
+SHOWN = 3
 
 
-def load(path: str | PathLike[str], *, format_in: str | None = None, mapping: Mapping[str, str] | None = None) -> Run:
-    """Read one run: a folder of bedside's own, or a log that another tool wrote."""
-    place = Path(path)
+def load(
+    path: str | os.PathLike[str], *, format_in: str | None = None, mapping: Mapping[str, str] | None = None
+) -> Run:
+    """Read one run: a folder of bedside's own, or a log that another tool wrote.
+
+    `format_in` forces a format where the content does not tell; `mapping` says what a metric is:
+    `{"my_obj": "loss", "noise": "-"}`. A database of several runs takes the run after a `#`: `mlflow.db#name`.
+    """
+    found = find_runs(path, format_in=format_in)
+    if len(found) > 1:
+        shown = ", ".join(each.name for each in found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
+        raise NotARun(
+            f"{os.fspath(path)} holds {len(found)} runs.",
+            expected=f"one of them: {shown}",
+            try_=f"bedside diagnose {os.fspath(path)}",
+        )
+    return read_run(replace(found[0], name=os.fspath(path)), mapping)
+
+
+def find_runs(path: str | os.PathLike[str], *, format_in: str | None = None) -> list[RunFiles]:
+    """The runs at a path, each once, found by what the files hold. Raises when there is none."""
+    format = format_named(format_in) if format_in and format_in != OWN else None
+    name = os.fspath(path)
+    place, part = Path(path), ""
+    if not place.exists() and "#" in name:
+        name, _, part = name.rpartition("#")
+        place = Path(name)
     if not place.exists():
-        raise NoSuchPath(f"{place} does not exist.", expected="a run folder or a log file", try_="ls")
-    files = sorted(p for p in place.iterdir() if p.is_file()) if place.is_dir() else [place]
-    for format in FORMATS:
-        if format_in and format.name != format_in:
-            continue
-        mine = [f for f in files if format.recognises(f, text.parts_of(f) if format.name == "text" else head_of(f))]
-        if mine:
-            return to_run(format.read(mine), str(path), mapping)
-    raise NotARun(f"{place} holds no log", expected="")
+        raise _no_such_path(place)
+    try:
+        found = _find_runs(name, format)
+    except OSError as refused:
+        raise NotARun(f"{name} cannot be read: {refused.strerror or refused}.", expected="a readable file") from None
+    if part:
+        return [RunFiles(f"{name}#{part}", each.format, each.files, part) for each in found[:1]]
+    if not found:
+        raise NotARun(
+            _what_was_seen(place, format_in), expected=EXPECTED, try_="--format-in csv, if you know what it is"
+        )
+    return found
+
+
+def read_run(found: RunFiles, mapping: Mapping[str, str] | None = None) -> Run:
+    """The Run in the files that `find_runs` found; a broken file ends in a NotARun."""
+    if found.format == OWN:
+        from bedside.record.reader import open_run
+
+        return open_run(found.files[0])
+    format = format_named(found.format)
+    try:
+        log = format.read(found.files, found.part)
+        if not log:
+            raise Unreadable("it holds no numbers")
+        return to_run(log, found.name, mapping)
+    except BedsideError:
+        raise
+    except Unreadable as unreadable:
+        why = str(unreadable)
+    except OSError as refused:
+        why = refused.strerror or str(refused)
+    except (ValueError, OverflowError, MemoryError, RecursionError, struct.error, sqlite3.Error) as broken:
+        why = f"it is damaged ({type(broken).__name__})"
+    raise NotARun(
+        f"{found.name} cannot be read as {format.title}: {why}.",
+        expected=EXPECTED,
+        try_="another --format-in, if it is something else",
+    )
+
+
+def _no_such_path(place: Path) -> NoSuchPath:
+    parent = place.parent if place.parent.is_dir() else Path()
+    names = [each.name for each in sorted(parent.iterdir())[:200]] if parent.is_dir() else []
+    from bedside.errors import nearest_first
+
+    near = f", such as {nearest_first(place.name, names, 3)}" if names else ""
+    return NoSuchPath(f"{place} does not exist.", expected=f"a run folder or a log file{near}", try_=f"ls {parent}")
+
+
+def _what_was_seen(place: Path, format_in: str | None) -> str:
+    as_ = f" as {format_in}" if format_in else ""
+    if place.is_dir():
+        names = sorted(each.name for each in place.iterdir())
+        inside = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "") if names else "nothing"
+        return f"No run can be read{as_} in {place}, which holds {inside}."
+    size = place.stat().st_size
+    return f"{place} ({size} bytes) is no log that can be read{as_}." if size else f"{place} is empty."

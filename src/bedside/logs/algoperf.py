@@ -19,7 +19,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return {"global_step", "accumulated_submission_time", "preemption_count"} <= names
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     log = read_table(paths[0], "algoperf", blank_may_be_nan=True)
     log.config.update(hparams_beside(paths[0]))
     return log
@@ -37,4 +37,4 @@ def hparams_beside(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-FORMAT = Format("algoperf", "AlgoPerf measurements.csv", recognises, read)
+FORMAT = Format("algoperf", "AlgoPerf measurements.csv", recognises, read, is_folder=True)

@@ -34,9 +34,11 @@ ALIASES = {
 }
 WHOLE = frozenset({"max_steps", "epochs", "batch_size", "warmup_steps", "classes", "vocab_size", "logging_steps"})
 _KNOWN = {alias: ours for ours, aliases in ALIASES.items() for alias in aliases.split()}
+_NAMES = "|".join(name.replace("_", "[_-]") for name in sorted(_KNOWN, key=len, reverse=True))
 _IN_TEXT = re.compile(
-    r"(?<![\w.])[\"']?(?P<key>" + "|".join(sorted(_KNOWN, key=len, reverse=True)) + r")[\"']?\s*[:=]\s*"
-    r"(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])"
+    rf"(?<![\w.-])(?:--)?[\"']?(?P<key>{_NAMES})[\"']?(?:\s*[:=]\s*|\s+\.+\s|(?<=\w)\s(?=[\d.]))"
+    r"(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])",
+    re.IGNORECASE,
 )
 
 
@@ -62,7 +64,8 @@ def settings(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def settings_in_text(line: str) -> dict[str, Any]:
     """Known settings in a printed configuration: `Namespace(lr=0.1, …)`, `clip_grad ....... 1.0`, `lr: 0.1`."""
-    return {match["key"]: _scalar(match["value"]) for match in _IN_TEXT.finditer(line)}
+    found = _IN_TEXT.finditer(line)
+    return {match["key"].lower().replace("-", "_"): _scalar(match["value"]) for match in found}
 
 
 def plain_yaml(text: str) -> dict[str, Any]:

@@ -14,12 +14,18 @@ HEAD = 8192  # bytes of a file that decide what it is
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of log. `recognises` sees a path and the file's first bytes; `read` gets all files of one run."""
+    """One kind of log.
+
+    `recognises` sees a path and the file's first bytes; `read` gets all files of one run, and which run of them
+    when a file holds several (a database of runs), as `parts` lists them.
+    """
 
     name: str
     title: str
     recognises: Callable[[Path, bytes], bool]
-    read: Callable[[Sequence[Path]], Log]
+    read: Callable[[Sequence[Path], str], Log]
+    parts: Callable[[Path], list[str]] | None = None
+    is_folder: bool = False  # its file belongs to a folder that is the run, whatever else lies there
 
 
 class Unreadable(Exception):

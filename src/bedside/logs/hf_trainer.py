@@ -33,7 +33,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return start.startswith(b"{") and b'"log_history"' in head
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     """The longest history among the files: every checkpoint folder holds the run up to itself."""
     states = []
     for path in paths:
@@ -111,4 +111,4 @@ def _cliff_to_zero(log: Log, values: list[float]) -> None:
         )
 
 
-FORMAT = Format("hf-trainer", "Hugging Face trainer_state.json", recognises, read)
+FORMAT = Format("hf-trainer", "Hugging Face trainer_state.json", recognises, read, is_folder=True)

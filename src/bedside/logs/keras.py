@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bedside.logs.numbers import number
 from bedside.logs.table import fill_log, header_of, read_table
 
 MOST_BYTES = 2**28
+_HISTORY = re.compile(rb'\s*\{\s*(?:"history"\s*:\s*\{\s*)?"[^"]{1,200}"\s*:\s*\[\s*[-\d.NI]')  # {"loss": [0.5, …
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -24,11 +26,10 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def _looks_like_history(head: bytes) -> bool:
-    start = head.lstrip()[:400].replace(b" ", b"").replace(b"\n", b"")
-    return start.startswith(b'{"') and b'":[' in start and b'":[{' not in start and b"loss" in head
+    return bool(_HISTORY.match(head)) and b"loss" in head
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     log = read_table(paths[0], "keras") if header_of(paths[0].open("rb").read(2**16)) else _history(paths[0])
     log.axis = "epoch"
     return log

@@ -19,7 +19,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return path.name == "metrics.csv" and "step" in names and "epoch" in names
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     log = read_table(paths[0], "lightning")
     hparams = paths[0].with_name("hparams.yaml")
     if hparams.is_file():
@@ -27,4 +27,4 @@ def read(paths: Sequence[Path]) -> Log:
     return log
 
 
-FORMAT = Format("lightning", "Lightning CSVLogger metrics.csv", recognises, read)
+FORMAT = Format("lightning", "Lightning CSVLogger metrics.csv", recognises, read, is_folder=True)

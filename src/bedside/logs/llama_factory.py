@@ -15,7 +15,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return {"current_steps", "total_steps", "percentage"} <= set(first_record(head))
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     last: dict[str, float] = {}
     rows = []
     for record in objects(paths[0]):
@@ -33,4 +33,4 @@ def read(paths: Sequence[Path]) -> Log:
     return log
 
 
-FORMAT = Format("llama-factory", "LLaMA-Factory trainer_log.jsonl", recognises, read)
+FORMAT = Format("llama-factory", "LLaMA-Factory trainer_log.jsonl", recognises, read, is_folder=True)

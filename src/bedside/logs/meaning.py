@@ -146,7 +146,7 @@ def _losses(log: Log, split: str, reading: _Reading) -> None:
     for column, n in mine.items():
         if column == chosen:
             reading.keys[column] = (vital, "")
-        elif chosen and n.metric == mine[chosen].metric and n.over == "epoch" and split == "train":
+        elif chosen and split == "train" and _epoch_mean(n, mine[chosen], column, chosen, reading):
             reading.keys[column] = ("loss_epoch", "")
         elif n.over == minor and any(o.metric == n.metric for o in major.values()):
             reading.keys[column] = (column, "")
@@ -162,6 +162,13 @@ def _losses(log: Log, split: str, reading: _Reading) -> None:
     for column, n in reading.names.items():
         if n.kind == "loss" and n.owner and n.split == split:
             reading.keys[column] = (vital if n.rank == 0 else f"{split}/{n.metric}", n.owner)
+
+
+def _epoch_mean(n: Name, of: Name, column: str, chosen: str, reading: _Reading) -> bool:
+    """Lightning's `_epoch` beside its `_step`, or the plain loss once an epoch beside a dense usual one."""
+    if n.over == "epoch":
+        return n.metric == of.metric
+    return n.rank == 0 and of.rank == 1 and reading.count(chosen) >= DENSER * reading.count(column)
 
 
 def _the_loss(candidates: Mapping[str, Name], reading: _Reading) -> str | None:

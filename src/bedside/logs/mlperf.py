@@ -55,7 +55,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return MARK.encode() in head
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     points: list[dict[str, Any]] = []
     other: list[str] = []
     for line in lines_of(paths[0]):
@@ -89,7 +89,6 @@ def _evaluations(log: Log, points: Sequence[Mapping[str, Any]], per_epoch: float
     benchmark = str(log.config.get("submission_benchmark", "")).lower()
     batch = number(log.config.get("global_batch_size"))
     seen: dict[str, set[float]] = {}
-    text_names = list(log.columns)
     order = max((column.order[-1] for column in log.columns.values() if len(column)), default=0.0)
     for point in points:
         if point["key"] not in ("eval_accuracy", "eval_loss", "train_loss", "eval_error"):
@@ -101,13 +100,20 @@ def _evaluations(log: Log, points: Sequence[Mapping[str, Any]], per_epoch: float
         name = {"eval_loss": "val/loss", "train_loss": "loss", "eval_error": "val/error"}.get(point["key"])
         if name is None:
             name = "val/" + str(metadata.get("metric") or METRIC.get(benchmark, "accuracy")).lower()
-        if step in seen.setdefault(name, set()) or any(name == "val/" + read_name(c).metric for c in text_names):
-            continue  # every rank says it, or the text around it did
+        if name not in seen:  # what the text around it says of the same metric is less exact
+            log.columns = {c: v for c, v in log.columns.items() if _evaluation(c) != name}
+        if step in seen.setdefault(name, set()):
+            continue  # every rank says it
         seen[name].add(step)
         order += 1
         log.add(name, step, value, order)
     if not any(column for column in log.columns.values()) and batch is None and per_epoch is None:
         log.axis = "epoch"
+
+
+def _evaluation(column: str) -> str:
+    meaning = read_name(column)
+    return f"val/{meaning.metric}" if meaning.split in ("val", "test") else ""
 
 
 def _step(metadata: Mapping[str, Any], batch: float | None, per_epoch: float | None) -> float | None:

@@ -33,6 +33,7 @@ SPLITS = {
     "test": "test",
     "testing": "test",
 }
+LONGEST = 300  # characters of a name that is looked at: nobody's metric is called longer
 SYNONYMS = {"acc": "accuracy", "ppl": "perplexity", "categorical_accuracy": "accuracy", "top1": "accuracy"}
 # Names that whole projects use for one thing; llm.c and modded-nanogpt write trl, tel and norm.
 WHOLE = {
@@ -45,6 +46,7 @@ WHOLE = {
     "vloss": ("val", "loss"),
     "tloss": ("train", "loss"),
     "valoss": ("val", "loss"),
+    "new scale": ("", "loss_scale"),
 }
 # Beside "loss", these words say that it is the whole of it and not a part.
 WHOLE_LOSS = frozenset("total overall combined all full sum main objective".split())
@@ -62,6 +64,9 @@ BOOKKEEPING = frozenset(
     """runtime second seconds time duration examples samples flos size count memory mb gb elapsed remaining eta speed
     throughput tokens batches percentage progress timestamp ms gpu cpu util""".split()
 )
+# In an owner's place these words mean the whole model.
+NOBODY = frozenset("total overall all global norm model optim optimizer gradients grad debug stats metrics".split())
+NOBODY |= frozenset(SPLITS)
 CLOCKS = frozenset(("step", "steps", "global step", "trainer global step", "iteration", "iter", "current steps"))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s/_.:\-()\[\]|@]+")
@@ -105,6 +110,8 @@ def split_words(name: str) -> list[str]:
 def read_name(name: str) -> Name:
     """What one name says when it is looked at alone."""
     name = name.strip().strip("'\"")
+    if len(name) > LONGEST:
+        return Name("", "other")
     plain = " ".join(name.lower().replace("_", " ").split())
     if plain in WHOLE:
         split, kind = WHOLE[plain]
@@ -120,7 +127,7 @@ def _norm(name: str) -> Name | None:
         match = pattern.match(name)
         if match:
             owner = next(group for group in match.groups() if group)
-            if split_words(owner) and set(split_words(owner)) <= {"total", "overall", "all", "global", "norm"}:
+            if set(split_words(owner)) <= NOBODY:
                 return Name("", kind)
             return Name("", kind, owner=owner.removeprefix("module."))
     words = set(split_words(name)) - set(SPLITS)
@@ -170,7 +177,7 @@ def _metric(name: str) -> Name:
         over, words = words[-1], words[:-1]
     elif len(words) > 1 and words[0] == "epoch" and words[1] != "time":  # Keras in TensorBoard: epoch_loss
         words = words[1:]
-    if not words or words[0] == "final":
+    if not words or words[0] in ("final", "best", "target", "min", "max"):  # about the run, not about a step
         return Name(split, "other")
     if "loss" in words or "nll" in words or (split and words[-1] in ("ce", "crossentropy")):
         return Name(split, "loss", metric="_".join(words), over=over, rank=_loss_rank(words), words=tuple(words))

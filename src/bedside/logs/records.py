@@ -42,7 +42,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in record)
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     return read_records(objects(paths[0]), "json")
 
 

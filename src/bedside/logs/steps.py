@@ -17,6 +17,7 @@ from bedside.logs.log import Log
 from bedside.record.run import Event
 
 Floats = NDArray[np.float64]
+Arrays = Mapping[str, tuple[Floats, Floats, Floats]]
 
 LARGEST = 2.0**53  # above this a float no longer counts by ones; only a broken file has such a step
 BRANCH = 3  # records in a row below the highest step so far: fewer are late writes, not a resume
@@ -34,7 +35,7 @@ class Straightened:
 
 def straighten(log: Log) -> Straightened:
     """Put the steps of every column of a log right."""
-    arrays = {name: column.arrays() for name, column in log.columns.items() if len(column)}
+    arrays: Arrays = {name: column.arrays() for name, column in log.columns.items() if len(column)}
     done = Straightened({}, log.axis)
     arrays = {name: _real_steps(*three) for name, three in arrays.items()}
     dropped = sum(len(log.columns[name]) - len(three[0]) for name, three in arrays.items())
@@ -72,9 +73,6 @@ def straighten(log: Log) -> Straightened:
 def _real_steps(steps: Floats, values: Floats, order: Floats) -> tuple[Floats, Floats, Floats]:
     good = np.isfinite(steps) & (steps >= 0) & (steps <= LARGEST)
     return (steps, values, order) if good.all() else (steps[good], values[good], order[good])
-
-
-Arrays = Mapping[str, tuple[Floats, Floats, Floats]]
 
 
 def _stuck_counter(arrays: Arrays, done: Straightened) -> Arrays:

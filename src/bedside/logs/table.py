@@ -47,7 +47,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return bool(kinds & {"loss", "metric", "grad_norm"})
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     return read_table(paths[0], "csv", blank_may_be_nan=True)
 
 
@@ -90,7 +90,7 @@ def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], int]:
                 break
             except csv.Error:
                 damaged += 1
-    columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     return _unique(names), columns, damaged
 
 

@@ -30,7 +30,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return len(head) >= FRAME and first_length_is_right(head)
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     log = Log("tensorboard")
     top = min((path.parent for path in paths), key=lambda folder: len(folder.parts))
     folders: dict[str, Scalars] = {}
@@ -192,4 +192,4 @@ def _dimension(message: bytes) -> int:
     return next((value for number, value in fields(message) if number == 1 and isinstance(value, int)), 0)
 
 
-FORMAT = Format("tensorboard", "TensorBoard event files", recognises, read)
+FORMAT = Format("tensorboard", "TensorBoard event files", recognises, read, is_folder=True)

@@ -22,7 +22,7 @@ LONGEST_LINE = 2**16
 LONGEST_NAME = 120
 MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
-A_DUMP = 20  # numbers in a line without a step: a printed configuration, not a record
+A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
     *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
@@ -34,6 +34,7 @@ _MENTIONS = re.compile(r"(?i)overflow|skip(?:ped|ping)")
 _SKIP_LINE = re.compile(r"(?i)\boverflow\b|\bskip(?:ped|ping)\b.{0,40}\b(?:step|batch|update|iteration)")
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
 _CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w*\s*[({:=]")
+_COMMAND_LINE = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
 _EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat")
 
 
@@ -61,23 +62,23 @@ class _Reader:
         if not found:
             self.split = split or self.split
             return
+        if self.step is None or _CONFIG_LINE.search(text):
+            for key, value in settings_in_text(text).items():
+                self.log.config.setdefault(key, value)
+            if _COMMAND_LINE.search(text) or (len(found) > A_DUMP and _CONFIG_LINE.search(text)):
+                return
         said = self._clock(found, split)
         if split or said:  # a record of its own ends what the line before was about
             self.split = split
-        metrics = [each for each in found if each.name not in said]
-        if _CONFIG_LINE.search(text) or (self.step is None and not said):
-            for key, value in settings_in_text(text).items():
-                self.log.config.setdefault(key, value)
-            if len(metrics) > A_DUMP and not said:
-                return
-        for each in metrics:
-            self._metric(each)
+        for each in found:
+            if each.name not in said:
+                self._metric(each)
 
     def _clock(self, found: Sequence[Found], split: str) -> set[str]:
         """Take step and epoch from the line; returns the names that told them."""
         by_name: dict[str, Found] = {}
         for each in found:
-            by_name.setdefault(each.name.rsplit("/", 1)[-1].lower(), each)
+            by_name.setdefault(each.name.lower().removeprefix("train/").removeprefix("trainer/"), each)
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = next((by_name[name] for name in STEPS if name in by_name and by_name[name].whole), None)
         epoch = next((by_name[name] for name in EPOCHS if name in by_name), None)
@@ -168,7 +169,7 @@ def parts_of(path: Path) -> bytes:
     return found
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     log = read_lines(lines_of(paths[0]))
     if not log:
         raise Unreadable("no line of it has a loss or a metric with a step")

@@ -35,7 +35,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(paths: Sequence[Path]) -> Log:
+def read(paths: Sequence[Path], part: str = "") -> Log:
     data = paths[0].read_bytes()
     if not data.startswith(MAGIC):
         raise Unreadable("it does not begin as W&B files do")
