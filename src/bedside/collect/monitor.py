@@ -29,6 +29,7 @@ from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
 from bedside.collect.steps import StepListener
 from bedside.diagnose import examine
+from bedside.errors import BadOption
 from bedside.finding import Diagnosis, Finding
 from bedside.record.growing import GrowingRun
 from bedside.record.reader import open_run, replay
@@ -145,6 +146,7 @@ class Monitor:
         Names that begin with val_, valid_, eval_ or test_ are validation metrics, and so is everything that is
         logged together with one of them, or inside `with monitor.validation():`.
         """
+        self._still_open("log")
         values = {**(metrics or {}), **more}
         of_validation = self._validating or any(name.startswith(VALIDATION_PREFIXES) for name in values)
         step = max(self.step - 1, 0)
@@ -157,6 +159,7 @@ class Monitor:
     @contextmanager
     def validation(self) -> Iterator[None]:
         """Marks an evaluation: what is logged inside is a validation metric."""
+        self._still_open("validation")
         self._event("validation", {"moment": "begin"})
         self._validating = True
         try:
@@ -167,6 +170,7 @@ class Monitor:
 
     def epoch(self, number: int | None = None) -> None:
         """An epoch begins here (optional): the mean training loss of the one before is kept beside the steps."""
+        self._still_open("epoch")
         self._flush()
         previous = self._steps.epoch
         if self._epoch_losses and previous is not None:
@@ -308,7 +312,7 @@ class Monitor:
             self._growing.event(event)
 
     def _flush(self, final: bool = False) -> None:
-        if self._off and not final:
+        if (self._off or self._closed) and not final:
             return
         self._freight.unload()
         losses = self._pulse.flush()
@@ -357,6 +361,14 @@ class Monitor:
     def _note_accumulation(self) -> None:
         if self._pulse.divided is not None:
             self._event("accumulation", {"divided": self._pulse.divided})
+
+    def _still_open(self, call: str) -> None:
+        if self._closed:
+            raise BadOption(
+                f"monitor.{call}() was called after the monitor was closed at step {self.step}.",
+                expected="calls before close() or inside the `with bedside.watch(...)` block",
+                try_=f"monitor = bedside.watch(model, optimizer, resume={str(self._run_dir)!r})",
+            )
 
     def _event(self, kind: str, data: Mapping[str, Any]) -> None:
         event = Event(step=max(self.step - 1, 0), kind=kind, data=dict(data), time=time.time())
@@ -432,8 +444,6 @@ def _vital(name: str, of_validation: bool) -> str:
 
 
 def _number(name: str, value: Any) -> float:
-    from bedside.errors import BadOption
-
     try:
         return float(value.detach() if isinstance(value, torch.Tensor) else value)
     except (TypeError, ValueError, RuntimeError):
