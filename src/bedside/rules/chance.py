@@ -55,12 +55,13 @@ def chance_level(config: Mapping[str, Any], value: float) -> Chance | None:
 
 def _known_levels(config: Mapping[str, Any]) -> list[Chance]:
     levels = []
+    plain = {str(key).rsplit(".", 1)[-1]: value for key, value in config.items()}  # model.vocab_size is vocab_size
     for key in CLASS_KEYS:
-        classes = config.get(key)
+        classes = plain.get(key)
         if isinstance(classes, (int, float)) and classes >= 2:
             levels.append(Chance(math.log(classes), f"ln {int(classes):,}", known=True))
     for key, what in LEVEL_KEYS.items():
-        level = config.get(key)
+        level = plain.get(key)
         if isinstance(level, (int, float)) and level > 0:
             levels.append(Chance(float(level), what, known=True))
     return levels

@@ -37,10 +37,10 @@ def training_loss(run: Run) -> Series:
 
 
 def validation_losses(run: Run) -> list[Series]:
-    """Every loss on held-out data: `val/loss`, one per evaluation set, and losses under names of their own."""
+    """Every loss on held-out data: `val/loss`, or one per evaluation set, or losses under names of their own."""
     every = [series for series in run.matching("val/") if series and is_loss(series.vital)]
-    main = [series for series in every if series.vital == "val/loss"]
-    return main or every
+    main = [series for series in every if series.vital == "val/loss"] or every
+    return [series for series in main if series.owner] or main  # beside sets, the ownerless one is their mean
 
 
 def validation_metrics(run: Run) -> list[Series]:
