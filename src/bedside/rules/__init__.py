@@ -11,6 +11,7 @@ from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
+from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stuck_from_start import stuck_from_start
@@ -31,6 +32,7 @@ CATALOGUE: tuple[Rule, ...] = (
     silent_parameter,
     oversized_update,
     undersized_update,
+    runaway_weights,
     vanished_learning_rate,
     uncovered_parameter,
     stale_optimizer,

@@ -1,0 +1,120 @@
+"""The weights grow faster and faster, or have grown out of all proportion, and the loss does not thank them for it.
+
+## What it sees
+A weight norm that bends upwards and has multiplied, while the loss stands still or rises.
+
+## Why it matters
+Healthy weights grow a little, ever more slowly. Growth that feeds itself (larger weights, larger gradients, larger
+steps) ends in saturation or overflow.
+
+## How it decides
+Either `grown` times as large as at a tenth of the run, with each quarter adding more than the one before, or `blown`
+times as large as at the first step, in whatever way. In both cases the loss of the last quarter must not be better
+than it was while the weights were still calm. Modules are named when their own norm has multiplied likewise.
+
+## When it is wrong
+Norms that start at almost nothing. It judges the whole model, so that a zero-initialised layer does not count.
+
+## What to try
+1. Lower the learning rate.
+2. Weight decay (AdamW: 0.01 to 0.1).
+3. Clip the gradient, if its norm grows together with the weights.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=[2.0] * 200, param_norm=[10 * 1.02**k for k in range(200)])
+>>> print(*runaway_weights.check(run))
+WGT101 runaway-weights: The weights grew 33-fold after step 20, from 14.9 to 495, faster and faster, and the loss did \
+not improve.
+
+## References
+- Molybog et al. (2023), A theory on Adam instability in large-scale machine learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
+from bedside.report.wording import number
+from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.leaves import leaves, places
+from bedside.rules.optimizers import weight_decay
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    grown: float = 5.0  # times; 96 healthy small nets: at most 3 after their first tenth, and ever more slowly
+    blown: float = 30.0  # times: no healthy net multiplies its weights like that
+    start: float = 0.1  # of the run, where the comparison begins: initialisations may be tiny
+    better: float = 0.95  # of the earlier loss: an improvement that growth could be paying for
+    readings: int = 20
+
+
+@rule("WGT101", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())
+def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
+    norms = run.series(PARAM_NORM.name).finite()
+    if len(norms) < limits.readings:
+        raise NotEnough(f"{limits.readings} finite readings of param_norm, has {len(norms)}")
+    start = int(limits.start * len(norms))
+    faster = _bends_upwards(norms, start)
+    start = start if faster else 0
+    before, after = float(norms.values[start]), norms.median(5)
+    growth = after / before if before > 0 else 0.0
+    if growth < (limits.grown if faster else limits.blown) or _loss_improved(run, norms, start, limits):
+        return
+    first = int(norms.steps[start + int(np.argmax(norms.values[start:] > 1.5 * before))])
+    owners = [series.owner for series in leaves(run, PARAM_NORM)]
+    grown = [s.owner for s in leaves(run, PARAM_NORM) if _grew(s, limits) >= growth / 2]
+    where = places(grown, of=owners) if len(grown) < len(owners) else []
+    decay = weight_decay(run)
+    worst = f", most of all `{where[0]}`" if where else ""
+    yield runaway_weights.finding(
+        f"The weights grew {number(growth, 2)}-fold after {moment(run, int(norms.steps[start]))}, "
+        f"from {number(before)} to {number(after)}{', faster and faster' if faster else ''}{worst}, "
+        "and the loss did not improve.",
+        first_step=first,
+        last_step=norms.last_step,
+        confidence=0.9 if growth > 3 * limits.grown and faster else 0.75,
+        where=where,
+        evidence={"growth": growth, "norm_before": before, "norm_now": after, "faster_and_faster": faster},
+        series=[PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
+        could_also_be=(
+            "Units driven into saturation, where the gradient no longer holds the weights back: record activations.",
+        ),
+        try_=(
+            lower_learning_rate(run, first),
+            f"Add weight decay{'' if np.isnan(decay) else f' (now {number(decay)})'}: 0.01 to 0.1 with AdamW.",
+        ),
+    )
+
+
+def _bends_upwards(norms: Series, start: int) -> bool:
+    """Whether every quarter adds more than the one before."""
+    values = norms.values[start:]
+    ends = [float(np.median(part)) for part in np.array_split(values, 9)][::2]
+    added = np.diff(ends)
+    return bool((added > 0).all() and (np.diff(added) > 0).all())
+
+
+def _loss_improved(run: Run, norms: Series, start: int, limits: Limits) -> bool:
+    """Whether the loss is better now than while the weights were still near where they began."""
+    loss = run.loss
+    if not loss or not np.isfinite(loss.values[-max(1, len(loss) // 10) :]).all():
+        return False  # it overflowed, or nobody looked
+    calm = int(norms.steps[start + int(np.argmax(norms.values[start:] > 1.5 * norms.values[start]))])
+    then, now = loss.before(calm + 1).median(10), loss.median(max(5, len(loss) // 10))
+    return now < then - (1 - limits.better) * abs(then)
+
+
+def _grew(series: Series, limits: Limits) -> float:
+    values = series.finite().values
+    start = float(values[int(limits.start * len(values))]) if len(values) else 0.0
+    return float(np.median(values[-5:])) / start if start > 0 else 0.0

@@ -1,0 +1,43 @@
+import numpy as np
+
+from bedside.finding import NotExamined
+from bedside.rules.runaway_weights import runaway_weights
+from bedside.testing import a_run
+
+STEPS = np.arange(300)
+
+
+def test_speaks_when_weights_grow_exponentially_and_the_loss_rises():
+    run = a_run(loss=2.0 + STEPS / 100, lr=0.1, param_norm=10 * 1.02**STEPS)
+    [found] = runaway_weights.check(run)
+    assert "faster and faster" in found.message
+    assert 30 <= found.first_step <= 60
+    assert found.try_[0] == "Lower the learning rate from 0.1 to about 0.01."
+
+
+def test_speaks_when_the_first_steps_blew_the_weights_up():
+    norms = np.r_[np.geomspace(11, 800, 20), np.full(280, 810.0)]
+    assert runaway_weights.check(a_run(loss=[2.3] * 300, param_norm=norms))
+
+
+def test_names_the_module_that_runs_away():
+    norms = {"": 10 * 1.02**STEPS, "calm": np.full(300, 9.0), "wild": 4 * 1.02**STEPS}
+    [found] = runaway_weights.check(a_run(loss=2.0, param_norm=norms))
+    assert found.where == ("wild",)
+
+
+def test_stays_silent_when_weights_grow_ever_more_slowly():
+    assert not runaway_weights.check(a_run(loss=2.3, param_norm=5 + 1.5 * np.sqrt(STEPS)))
+
+
+def test_stays_silent_when_the_loss_pays_for_the_growth():
+    run = a_run(loss=np.geomspace(2.3, 0.1, 300), param_norm=5 * 1.01**STEPS)
+    assert not runaway_weights.check(run)
+
+
+def test_stays_silent_when_weights_stand_still():
+    assert not runaway_weights.check(a_run(loss=2.3, param_norm=[10.0] * 300))
+
+
+def test_says_so_when_the_run_is_too_short():
+    assert isinstance(runaway_weights.examine(a_run(steps=5, loss=2.3, param_norm=1.0)), NotExamined)
