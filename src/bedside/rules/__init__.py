@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.rules.diverging_loss import diverging_loss
+from bedside.rules.exploding_gradient import exploding_gradient
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
@@ -28,6 +29,7 @@ CATALOGUE: tuple[Rule, ...] = (
     loss_spike,
     overfitting,
     vanishing_gradient,
+    exploding_gradient,
     gradient_always_clipped,
     silent_parameter,
     oversized_update,

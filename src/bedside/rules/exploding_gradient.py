@@ -1,0 +1,184 @@
+"""The gradient grows by orders of magnitude against its own past, and the loss suffers for it.
+
+## What it sees
+Gradient norms a hundred times what they were before, for good or again and again, together with a loss that rises.
+
+## Why it matters
+A step along such a gradient throws the weights out of the basin they were in. Unclipped, the next gradient is larger
+still, and the run ends in NaN.
+
+## How it decides
+A reading is hot when it is `factor` times the median of all readings before it (no absolute number: healthy runs have
+norms of 1e5). Hot readings count when they last to the end, come `again` and again, or ruin the loss for good; and only
+if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
+one that it recovers from is loss-spike's business, and slow growth (tenfold while the learning rate decays) is normal.
+
+## When it is wrong
+The first readings have no past: an explosion from the first step on is oversized-update's business.
+
+## What to try
+1. Clip at the norm that was usual before.
+2. Lower the learning rate, or warm it up for longer, if it began at the peak of the schedule.
+3. Look at the batch of that step, if it began out of the blue.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=[1.0] * 80 + [6.0] * 20, grad_norm=[2.0] * 80 + [900.0] * 20)
+>>> print(*exploding_gradient.check(run))
+GRD102 exploding-gradient: The gradient norm grew 450-fold, from 2 to 900, from step 80 to the end; the loss went from \
+1 to 6.
+
+## References
+- Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series, Values
+from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
+from bedside.report.wording import listed, number
+from bedside.rules.advice import lower_learning_rate, moment, one_digit
+from bedside.rules.leaves import leaves
+from bedside.rules.losses import judged_loss
+from bedside.rules.rule import rule
+from bedside.rules.statistics import noise_level
+
+
+@dataclass(frozen=True)
+class Limits:
+    factor: float = 100.0  # over the usual: tenfold growth is normal late in training, and so are lone spikes of 30
+    past: int = 10  # readings that make a past
+    again: int = 3  # separate bursts: neither chance nor one bad batch
+    worse: float = 0.2  # of the loss before, at least, besides five times its noise
+    around: int = 10  # readings of the loss on either side of an onset
+
+
+@dataclass(frozen=True)
+class Burst:
+    start: int  # index of the first hot reading
+    stop: int  # index after the last one
+
+
+@rule("GRD102", severity=Severity.ERROR, needs=[GRAD_NORM], limits=Limits())
+def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
+    norms = run.series(GRAD_NORM.name)
+    if len(norms.finite()) < limits.past + 2:
+        raise NotEnough(f"{limits.past + 2} readings of grad_norm, has {len(norms.finite())}")
+    usual = _median_so_far(norms.values)
+    with np.errstate(invalid="ignore"):
+        hot = norms.values > limits.factor * usual
+    hot[: limits.past] = False
+    bursts = _bursts(hot, np.isfinite(norms.values))
+    loss = judged_loss(run)
+    felt = [burst for burst in bursts if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
+    if not felt:
+        return
+    last = felt[-1]
+    to_the_end = last.stop == len(norms) and last.stop - last.start >= 2
+    ruined = not _loss_recovers(loss, int(norms.steps[last.start]), limits)
+    if to_the_end or ruined:
+        yield _finding(run, norms, usual, last, loss, for_good=True, bursts=len(felt))
+    elif len(felt) >= limits.again:
+        yield _finding(run, norms, usual, felt[0], loss, for_good=False, bursts=len(felt))
+
+
+def _median_so_far(values: Values) -> Values:
+    """The median of the finite readings before each one; renewed at every eighth more of them, which is cheap."""
+    finite = np.isfinite(values)
+    seen = np.cumsum(finite)
+    medians = np.full(len(values), np.nan)
+    due = 1
+    for index in range(1, len(values)):
+        if seen[index - 1] >= due:
+            due = int(seen[index - 1] * 1.125) + 1
+            medians[index] = np.median(values[:index][finite[:index]])
+        else:
+            medians[index] = medians[index - 1]
+    return medians
+
+
+def _bursts(hot: NDArray[np.bool_], finite: NDArray[np.bool_]) -> list[Burst]:
+    """Stretches of hot readings; those that are not finite continue a stretch but never begin one."""
+    bursts: list[Burst] = []
+    index = 0
+    while index < len(hot):
+        if not hot[index] or not finite[index]:
+            index += 1
+            continue
+        start = index
+        while index < len(hot) and (hot[index] or not finite[index]):
+            index += 1
+        bursts.append(Burst(start, index))
+    return bursts
+
+
+def _loss_is_worse(loss: Series, step: int, limits: Limits) -> bool:
+    """Whether the loss right after `step` is worse than right before, by more than its noise."""
+    before, after = loss.before(step + 1).tail(limits.around), loss.since(step + 1).head(limits.around)
+    if not len(before.finite()) or not len(after):
+        return False
+    if not np.isfinite(after.values).all():
+        return True
+    level = before.median()
+    margin = max(limits.worse * abs(level), 5 * noise_level(loss.before(step + 1).finite().values))
+    few = np.sort(after.values)[len(after) // 2 :]  # it may come back within these readings
+    return float(np.median(few)) > level + margin
+
+
+def _loss_recovers(loss: Series, step: int, limits: Limits) -> bool:
+    before, after = loss.before(step + 1).finite().tail(limits.around), loss.since(step + 1)
+    if not np.isfinite(after.values[-limits.around :]).all():
+        return False
+    level = before.median()
+    margin = max(limits.worse * abs(level), 5 * noise_level(loss.before(step + 1).finite().values))
+    return after.median(limits.around) <= level + margin
+
+
+def _finding(
+    run: Run, norms: Series, usual: Values, burst: Burst, loss: Series, *, for_good: bool, bursts: int
+) -> Finding:
+    first = int(norms.steps[burst.start])
+    calm = float(usual[burst.start])
+    heat = norms.values[burst.start : burst.stop]
+    wild = float(np.median(heat[np.isfinite(heat)])) if for_good else float(heat[np.isfinite(heat)].max())
+    before = loss.before(first + 1).median(10)
+    after = loss.since(first + 1).median()
+    overflowed = not np.isfinite(loss.since(first + 1).values).all()
+    when = f"from {moment(run, first)} to the end" if for_good else f"{bursts} times since {moment(run, first)}"
+    where = _steepest(run, first)
+    place = f", most of all in {listed(f'`{name}`' for name in where)}" if where else ""
+    return exploding_gradient.finding(
+        f"The gradient norm grew {number(wild / calm, 2)}-fold, from {number(calm)} to {number(wild)}, {when}{place}; "
+        f"the loss went from {number(before)} to {'NaN' if overflowed else number(after)}.",
+        first_step=first,
+        last_step=int(norms.steps[burst.stop - 1]) if for_good else norms.last_step,
+        confidence=0.95 if burst.stop - burst.start >= 3 or overflowed else 0.8,
+        where=where,
+        evidence={"usual": calm, "wild": wild, "growth": wild / calm, "bursts": bursts, "loss": [before, after]},
+        series=[GRAD_NORM.name, LOSS.name, LR.name],
+        could_also_be=(
+            f"A bad batch at {moment(run, first)}: look at its inputs and labels, and repeat the step without it.",
+            "The peak of the schedule reached: look at the learning rate at that step.",
+        ),
+        try_=(
+            f"Clip at the norm that was usual: clip_grad_norm_(model.parameters(), {number(one_digit(calm))}).",
+            lower_learning_rate(run, first),
+        ),
+        severity=Severity.ERROR if for_good else Severity.WARNING,
+    )
+
+
+def _steepest(run: Run, first: int) -> list[str]:
+    """The one leaf that makes most of the norm at that step, if there is one."""
+    squares = {s.owner: at.last**2 for s in leaves(run, GRAD_NORM) if len(at := s.since(first).head(1))}
+    total = math.fsum(squares.values()) if all(map(math.isfinite, squares.values())) else math.nan
+    return [owner for owner, square in squares.items() if square > 0.5 * total]

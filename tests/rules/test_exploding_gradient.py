@@ -1,0 +1,75 @@
+import numpy as np
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.exploding_gradient import exploding_gradient
+from bedside.testing import a_run
+
+STEPS = 300
+NOISE = np.random.default_rng(0).standard_normal(STEPS)
+CALM = 2.0 * np.exp(0.3 * NOISE)
+LOSS = np.geomspace(2.3, 1.0, STEPS) + 0.05 * NOISE
+
+
+def test_speaks_when_the_gradient_explodes_and_takes_the_loss_along():
+    norms, loss = CALM.copy(), LOSS.copy()
+    norms[250:] *= np.geomspace(150, 1e9, 50)
+    loss[251:] *= np.geomspace(1.5, 1e3, 49)
+    [found] = exploding_gradient.check(a_run(loss=loss, lr=0.5, grad_norm=norms))
+    assert (found.severity, found.first_step, found.last_step) == (Severity.ERROR, 250, 299)
+    assert "clip_grad_norm_(model.parameters(), 2)" in found.try_[0]
+
+
+def test_speaks_when_it_ends_in_infinity():
+    norms, loss = CALM.copy(), LOSS.copy()
+    norms[297:] = [5e3, 3e7, np.inf]
+    loss[298:] = [900.0, np.nan]
+    [found] = exploding_gradient.check(a_run(loss=loss, grad_norm=norms))
+    assert found.first_step == 297
+
+
+def test_warns_when_it_happens_again_and_again_and_the_loss_pays_each_time():
+    norms, loss = CALM.copy(), np.full(STEPS, 2.0) + 0.02 * NOISE
+    for step in (60, 120, 180, 240):
+        norms[step] = 2000.0
+        loss[step + 1 : step + 15] += 3.0
+    [found] = exploding_gradient.check(a_run(loss=loss, grad_norm=norms))
+    assert found.severity == Severity.WARNING
+    assert "4 times" in found.message
+
+
+def test_names_the_module_that_makes_most_of_the_norm():
+    norms, loss = CALM.copy(), LOSS.copy()
+    norms[250:] *= 1e4
+    loss[251:] += 5
+    run = a_run(loss=loss, grad_norm={"": norms, "front": 0.1 * norms, "rnn": 0.99 * norms})
+    [found] = exploding_gradient.check(run)
+    assert found.where == ("rnn",)
+
+
+def test_stays_silent_when_lone_spikes_do_not_disturb_the_loss():
+    norms = CALM.copy()
+    norms[[50, 130, 200, 270]] = 900.0
+    assert not exploding_gradient.check(a_run(loss=LOSS, grad_norm=norms))
+
+
+def test_leaves_one_spike_that_the_loss_recovers_from_to_loss_spike():
+    norms, loss = CALM.copy(), LOSS.copy()
+    norms[150] = 1500.0
+    loss[151:170] += 4.0
+    assert not exploding_gradient.check(a_run(loss=loss, grad_norm=norms))
+
+
+def test_stays_silent_when_the_norm_grows_tenfold_late_in_training():
+    assert not exploding_gradient.check(a_run(loss=LOSS, grad_norm=CALM * np.geomspace(1, 15, STEPS)))
+
+
+def test_stays_silent_on_large_norms_that_are_usual_for_the_run():
+    assert not exploding_gradient.check(a_run(loss=LOSS, grad_norm=1e5 * CALM))
+
+
+def test_stays_silent_when_the_gradient_starts_large_and_settles():
+    assert not exploding_gradient.check(a_run(loss=LOSS, grad_norm=CALM * np.geomspace(500, 1, STEPS)))
+
+
+def test_says_so_when_there_is_no_past():
+    assert isinstance(exploding_gradient.examine(a_run(loss=[1.0] * 5, grad_norm=[1.0] * 5)), NotExamined)
