@@ -177,3 +177,9 @@ def test_memory_and_the_work_of_a_look_do_not_grow_with_the_run() -> None:
         sizes.append((table._values.nbytes, max(len(series) for series in growing.run().of("grad_norm"))))
     assert len({memory for memory, _ in sizes}) == 1
     assert max(points for _, points in sizes) <= CAPACITY
+
+
+def test_an_empty_batch_is_nothing() -> None:
+    growing = GrowingRun("run")
+    growing.append(LOSS, [], np.empty((0, 1)))
+    assert growing.run().keys == []

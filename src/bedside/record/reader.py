@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import BedsideError, NoSuchPath, NotARun
+from bedside.errors import NoSuchPath, NotARun
 from bedside.record.folder import damaged
 from bedside.record.growing import GrowingRun
 from bedside.record.layout import APPLICATION_ID, HEADER, PARAMETER, RANK_FILE, SEGMENT, rank_file, ranks_in
@@ -66,9 +66,6 @@ def _opened(run_dir: Path, rank: int) -> tuple[Run, Loader]:
         loader = Loader(path, connection, segments)
         run = _assembled(str(run_dir), connection, segments, loader)
         connection.execute("COMMIT")
-    except BedsideError:
-        connection.close()
-        raise
     except (sqlite3.Error, ValueError, TypeError, KeyError) as torn:
         connection.close()
         raise damaged(path, torn) from torn

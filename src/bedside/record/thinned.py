@@ -37,9 +37,6 @@ class Thinned:
         self._nonfinite_since = np.full(width, -1, np.int64)  # exact, also after its row has been averaged
         self.seen = np.zeros(width, bool)  # columns that have had a reading
 
-    def __len__(self) -> int:
-        return self._length
-
     def append(self, steps: Sequence[int] | Steps, values: NDArray[np.float64]) -> None:
         """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after."""
         at = np.asarray(steps, np.int64)
