@@ -25,8 +25,7 @@ The first readings have no past: an explosion from the first step on is oversize
 >>> from bedside.testing import a_run
 >>> run = a_run(loss=[1.0] * 80 + [6.0] * 20, grad_norm=[2.0] * 80 + [900.0] * 20)
 >>> print(*exploding_gradient.check(run))
-GRD102 exploding-gradient: The gradient norm grew 450-fold, from 2 to 900, from step 80 to the end; the loss went from \
-1 to 6.
+GRD102 exploding-gradient: The gradient norm grew 450-fold, from 2 to 900, from step 80 on; the loss went from 1 to 6.
 
 ## References
 - Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks.
@@ -83,10 +82,12 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     if not felt:
         return
     last = felt[-1]
-    to_the_end = last.stop == len(norms) and last.stop - last.start >= 2
-    ruined = not _loss_recovers(loss, int(norms.steps[last.start]), limits)
-    if to_the_end or ruined:
-        yield _finding(run, norms, usual, last, loss, for_good=True, bursts=len(felt))
+    ruinous = [burst for burst in felt if not _loss_recovers(loss, int(norms.steps[burst.start]), limits)]
+    if not ruinous and last.stop == len(norms) and last.stop - last.start >= 2:
+        ruinous = [last]
+    if ruinous:
+        stays = Burst(ruinous[0].start, max(ruinous[-1].stop, last.stop))
+        yield _finding(run, norms, usual, stays, loss, for_good=True, bursts=len(felt))
     elif len(felt) >= limits.again:
         yield _finding(run, norms, usual, felt[0], loss, for_good=False, bursts=len(felt))
 
@@ -149,11 +150,11 @@ def _finding(
     first = int(norms.steps[burst.start])
     calm = float(usual[burst.start])
     heat = norms.values[burst.start : burst.stop]
-    wild = float(np.median(heat[np.isfinite(heat)])) if for_good else float(heat[np.isfinite(heat)].max())
+    wild = float(heat[np.isfinite(heat)].max())
     before = loss.before(first + 1).median(10)
     after = loss.since(first + 1).median()
     overflowed = not np.isfinite(loss.since(first + 1).values).all()
-    when = f"from {moment(run, first)} to the end" if for_good else f"{bursts} times since {moment(run, first)}"
+    when = f"from {moment(run, first)} on" if for_good else f"{bursts} times since {moment(run, first)}"
     where = _steepest(run, first)
     place = f", most of all in {listed(f'`{name}`' for name in where)}" if where else ""
     return exploding_gradient.finding(
