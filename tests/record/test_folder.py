@@ -9,6 +9,7 @@ import pytest
 from tests.record.written import a_record, an_open_folder, locked
 
 from bedside.errors import BedsideError, NotARun, RunFolder
+from bedside.record import folder as folder_module
 from bedside.record.store import Store
 
 
@@ -74,6 +75,15 @@ def test_a_folder_below_a_file(tmp_path: Path) -> None:
         "  Expected: a folder that this process may create and write to",
         "  Try: bedside.watch(model, optimizer, run_dir='runs/a')",
     ]
+
+
+def test_a_run_that_cannot_be_started_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_module, "CREATE", "CREATE TABLE segments (a); CREATE TABLE segments (a)")
+    with pytest.raises(RunFolder, match="cannot be written: table segments already exists"):
+        Store.create(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    Store.create(tmp_path).close()
 
 
 @pytest.mark.parametrize("name", ["", "new"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -33,6 +34,12 @@ def test_a_renamed_file_is_still_known_by_its_header(tmp_path: Path) -> None:
     (tmp_path / "run" / "rank0.sqlite").rename(tmp_path / "last-week.db")
     assert is_run(tmp_path / "last-week.db")
     assert len(open_run(tmp_path / "last-week.db").loss) == 10
+
+
+def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"100% of #1? [a] \xff")
+    a_record(folder)
+    assert len(open_run(folder).loss) == 10
 
 
 def test_opening_and_reading_one_series_touches_no_other_set(tmp_path: Path) -> None:

@@ -27,6 +27,13 @@ def test_a_resumed_run_continues_on_the_same_axis(tmp_path: Path) -> None:
     assert run.finished is None  # of the last segment: nobody said
 
 
+def test_the_file_may_be_named_instead_of_the_folder(tmp_path: Path) -> None:
+    a_record(tmp_path, 100)
+    store = Store.resume(tmp_path / "rank0.sqlite")
+    assert store.last_step == 99
+    store.close()
+
+
 def test_a_run_without_a_step_resumes_at_the_beginning(tmp_path: Path) -> None:
     Store.create(tmp_path).close()
     store = Store.resume(tmp_path)

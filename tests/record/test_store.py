@@ -189,6 +189,7 @@ def test_a_commit_that_meets_a_reader_is_made_up_for_by_the_next(
     store.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # numpy's idle threads
 def test_a_forked_child_leaves_the_record_alone(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     scalars = store.declare("scalars", LOSS_AND_LR)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from bedside.errors import NotARun, RunFolder
 from bedside.record.filesystem import on_a_network
-from bedside.record.layout import rank_file, ranks_in
-from bedside.record.versions import upgrade, version_of
+from bedside.record.layout import CREATE, rank_file, ranks_in
+from bedside.record.versions import stamp, upgrade, version_of
 
 WAIT = 0.1  # seconds the training loop may wait for a lock; what could not be committed goes with the next commit
 
 
 def new_file(run_dir: Path, rank: int) -> tuple[Path, sqlite3.Connection]:
-    """An empty database for a rank in a new or empty folder."""
+    """A file for a rank's run, with nothing in it yet, in a new or empty folder."""
     if run_dir.exists() and not run_dir.is_dir():
         raise RunFolder(
             f"The run folder '{run_dir}' is a file.",
@@ -26,9 +26,7 @@ def new_file(run_dir: Path, rank: int) -> tuple[Path, sqlite3.Connection]:
         run_dir.mkdir(parents=True, exist_ok=True)
         _refuse_what_is_there(run_dir, path)
         path.touch(exist_ok=False)
-        connection = _connect(path)
-        _choose_journal(connection, run_dir)
-        return path, connection
+        return path, _laid_out(path)
     except (OSError, sqlite3.OperationalError) as refused:
         reason = getattr(refused, "strerror", None) or str(refused)
         raise RunFolder(
@@ -36,6 +34,24 @@ def new_file(run_dir: Path, rank: int) -> tuple[Path, sqlite3.Connection]:
             expected="a folder that this process may create and write to",
             try_="bedside.watch(model, optimizer, run_dir='runs/a')",
         ) from refused
+
+
+def _laid_out(path: Path) -> sqlite3.Connection:
+    connection = _connect(path)
+    try:
+        _choose_journal(connection, path.parent)
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in CREATE.split(";"):
+            connection.execute(statement)
+        stamp(connection)
+        connection.execute("COMMIT")
+        # The bare file, without its write-ahead log, should already say whose it is.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except BaseException:
+        connection.close()
+        path.unlink()  # a full disk must not leave half a run behind
+        raise
+    return connection
 
 
 def _refuse_what_is_there(run_dir: Path, path: Path) -> None:
@@ -58,8 +74,8 @@ def _refuse_what_is_there(run_dir: Path, path: Path) -> None:
 
 
 def resumed_file(run_dir: Path, rank: int) -> tuple[Path, sqlite3.Connection]:
-    """The database of a rank's run, brought to the current format."""
-    path = rank_file(run_dir, rank)
+    """The file of a rank's run (or the file itself), brought to the current format."""
+    path = run_dir if run_dir.is_file() else rank_file(run_dir, rank)
     if not path.is_file():
         ranks = ranks_in(run_dir) if run_dir.is_dir() else []
         there = f"one of the ranks that are there ({', '.join(map(str, ranks))})" if ranks else "a folder with a run"

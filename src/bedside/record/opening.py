@@ -8,6 +8,7 @@ is upgraded in a private copy; the original stays as it is.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -60,7 +61,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?{how}",
+        f"file:{quote(os.fsencode(path.absolute()))}?{how}",
         uri=True,
         timeout=WAIT,
         isolation_level=None,

@@ -30,7 +30,9 @@ def is_run(path: Path) -> bool:
     if not path.is_file():
         return False
     if RANK_FILE.fullmatch(path.name):
-        return True  # ours by name: if it is torn, the reader says so
+        # Ours by name: if it is torn, the reader says so. Nor may we look inside: closing a file that this very
+        # process is writing a run to would drop SQLite's locks on it.
+        return True
     with path.open("rb") as file:
         head = file.read(72)
     return head.startswith(HEADER) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.record.folder import is_busy, new_file, resumed_file
-from bedside.record.layout import CREATE, DTYPES, PARAMETER, SEGMENT, as_columns, create_rows_table, key_of, rows_table
+from bedside.record.layout import DTYPES, PARAMETER, SEGMENT, as_columns, create_rows_table, key_of, rows_table
 from bedside.record.missing import is_missing, pack
 from bedside.record.plain import from_text, to_text
 from bedside.record.run import Event, Key, Parameter
 from bedside.record.segments import last_step, segments_of
-from bedside.record.versions import stamp
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
@@ -78,15 +77,7 @@ class Store:
     @classmethod
     def create(cls, run_dir: Path, rank: int = 0) -> Store:
         """Start a run in a new or empty folder."""
-        path, connection = new_file(Path(run_dir), rank)
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in CREATE.split(";"):
-            connection.execute(statement)
-        stamp(connection)
-        connection.execute("COMMIT")
-        # The bare file, without its write-ahead log, should already say whose it is.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return cls(path, connection)
+        return cls(*new_file(Path(run_dir), rank))
 
     @classmethod
     def resume(cls, run_dir: Path, rank: int = 0) -> Store:
