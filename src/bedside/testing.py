@@ -46,7 +46,7 @@ def a_run(
 def _series(vital: str, owner: str, value: Any, length: int) -> Series:
     if isinstance(value, Series):
         return value
-    values = np.full(length, float(value)) if np.isscalar(value) else np.asarray(value, np.float64)
+    values = np.full(length, value, np.float64) if np.isscalar(value) else np.asarray(value, np.float64)
     stride = length / len(values) if len(values) else 1.0
     steps = np.floor(np.arange(1, len(values) + 1) * stride).astype(np.int64) - 1
     return Series(vital, owner, steps, values)
