@@ -191,14 +191,12 @@ def test_report_says_when_it_cannot_write(bedside):
     assert "No such file or directory" in err
 
 
-def test_the_demo_names_the_extra_when_torch_is_missing(bedside, monkeypatch):
-    import importlib.util
-
-    real = importlib.util.find_spec
-    monkeypatch.setattr("bedside.commands.demo.find_spec", lambda name: None if name == "torch" else real(name))
-    code, _, err = bedside("demo")
-    assert code == 2
-    assert err.splitlines()[0] == "The demo needs torch, which is not installed."
+def test_the_demo_names_the_extra_when_scikit_learn_is_missing(bedside, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    code, out, err = bedside("demo")
+    assert (code, out) == (2, "")
+    assert_three_lines(err)
+    assert "sklearn is not installed" in err
     assert err.splitlines()[2] == "  Try: pip install 'bedside[demo]'"
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bedside.finding import Diagnosis, Finding, Severity
 from bedside.report.wording import FAMILIES, count, counted, percent, plural, printable, since, span, steps
 
+NEAR_THE_END = 0.02  # of the run: the last evaluation is rarely on the last step
 RUN_NAME_LENGTH = 60  # leaves room for the verdict on a line of 100
 
 
@@ -90,7 +91,7 @@ def when(finding: Finding, diagnosis: Diagnosis) -> str:
     """`since step 150, still so at the end`, or the steps it lasted."""
     if finding.first_step == finding.last_step:
         return "at " + span(finding.first_step, finding.last_step, diagnosis.axis)
-    if finding.last_step < diagnosis.steps - 1:
+    if finding.last_step < (1 - NEAR_THE_END) * (diagnosis.steps - 1):
         return span(finding.first_step, finding.last_step, diagnosis.axis)
     return since(finding.first_step, diagnosis.axis) + ", still so at the end"
 

@@ -114,7 +114,9 @@ def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]
     yield from wrapped(printable(finding.message), first="  ", width=width)
     place = f" in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
     yield from wrapped(
-        (f"{told.when(finding, diagnosis)}{place}; {told.how_sure(finding)}.", "quiet"), first="  ", width=width
+        (f"{capital(told.when(finding, diagnosis))}{place}; {told.how_sure(finding)}.", "quiet"),
+        first="  ",
+        width=width,
     )
     if finding.try_:
         yield from wrapped("Try: " + printable(finding.try_[0]), first="  ", rest="       ", width=width)
