@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.logs import (
+    aim,
     algoperf,
     comet,
     detectron2,
@@ -21,6 +22,7 @@ from bedside.logs import (
     table,
     tensorboard,
     text,
+    trackio,
     ultralytics,
     wandb,
     wandb_export,
@@ -39,6 +41,8 @@ FORMATS: tuple[Format, ...] = (
     ultralytics.FORMAT,
     detectron2.FORMAT,
     mlflow.FORMAT,
+    trackio.FORMAT,
+    aim.FORMAT,
     comet.FORMAT,
     wandb_export.FORMAT,
     keras.FORMAT,

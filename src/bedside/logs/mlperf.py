@@ -99,7 +99,8 @@ def _evaluations(log: Log, points: Sequence[Mapping[str, Any]], per_epoch: float
             continue
         name = {"eval_loss": "val/loss", "train_loss": "loss", "eval_error": "val/error"}.get(point["key"])
         if name is None:
-            name = "val/" + str(metadata.get("metric") or METRIC.get(benchmark, "accuracy")).lower()
+            metric = str(metadata.get("metric") or METRIC.get(benchmark, "accuracy")).lower()
+            name = f"val/{'clip_score' if metric == 'clip' else metric}"
         if name not in seen:  # what the text around it says of the same metric is less exact
             log.columns = {c: v for c, v in log.columns.items() if _evaluation(c) != name}
         if step in seen.setdefault(name, set()):

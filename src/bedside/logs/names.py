@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from bedside.record.metrics import DOWN, UP
+
 SPLITS = {
     "train": "train",
     "training": "train",
@@ -54,10 +56,9 @@ PLAIN_LOSS = frozenset(
     """lm mean avg average batch per tok token tokens model running smoothed ce cross entropy crossentropy nll mlm
     language modeling mse bce ctc global raw the epoch step iter unscaled reduced""".split()
 )
-METRICS = frozenset(
-    """accuracy acc top1 top5 perplexity ppl precision recall f1 auc auroc map map50 ap iou miou dice bleu rouge wer cer
-    fid ssim psnr mae mse rmse mape r2 error err bpb bpc crossentropy entropy mcc spearman pearson reward ter
-    brier ece lpips kappa coef jaccard meteor chrf""".split()
+# Words of metrics; of those that a bare name may have by chance, only with a split before them.
+METRICS = (UP | DOWN) - frozenset(
+    "score hit hits win pass exact em return returns success margin margins distance bits corr errors".split()
 )
 # Bookkeeping that evaluation writes beside its metrics; under val/ it would be judged as a metric.
 BOOKKEEPING = frozenset(

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.logs import mlflow, tensorboard, text
+from bedside.errors import NotARun
+from bedside.logs import aim, mlflow, tensorboard, text
 from bedside.logs.format import HEAD, Format, Unreadable
 from bedside.logs.formats import FORMATS, OWN
 from bedside.logs.names import SPLITS
@@ -70,7 +71,7 @@ def _runs_of(format: Format, files: tuple[Path, ...], name: str) -> list[RunFile
         return [RunFiles(name, format.name, files)]
     try:
         parts = format.parts(files[0])
-    except (Unreadable, OSError):
+    except (Unreadable, NotARun, OSError):  # told again, in full, when it is read
         parts = [""]
     several = len(parts) > 1
     return [RunFiles(f"{name}#{part}" if several else name, format.name, files, part) for part in parts]
@@ -100,7 +101,7 @@ def _in_folder(folder: Path, name: str, formats: Sequence[Format], root: Path, d
         inside = (
             whole is not None and whole.name == "hf-trainer" and (_CHECKPOINT.search(each.name) or each.name == "runs")
         )
-        hidden = each.name.startswith(".") or each.name in NOT_RUNS or each in merged
+        hidden = (each.name.startswith(".") and each.name != aim.FOLDER) or each.name in NOT_RUNS or each in merged
         beside = ("wandb" in by_format and each.name in ("files", "logs", "tmp")) or (
             "mlflow" in by_format and each.name in ("metrics", "params", "tags", "artifacts")
         )
