@@ -22,10 +22,19 @@ def test_a_nan_leaves_a_mark_even_among_good_readings():
     assert sparkline(points, width=10).drawn == "▁▁▂▃▄×▆▇██"
 
 
-def test_decades_make_the_axis_logarithmic():
-    assert not sparkline([(0, 1.0), (1, 50.0)]).log
-    assert sparkline([(0, 1.0), (1, 500.0)]).log
-    assert not sparkline([(0, -1.0), (1, 500.0)]).log
+def falling(top, bottom):
+    return [(i, bottom + (top - bottom) * math.exp(-i / 5)) for i in range(100)]
+
+
+def test_the_axis_is_logarithmic_when_a_linear_one_would_show_only_the_beginning():
+    assert sparkline(falling(20.0, 0.5)).log
+    assert not sparkline(falling(3.0, 1.0)).log  # within a decade
+    assert not sparkline([(i, 1.0 + i) for i in range(100)]).log  # two decades, but all of it can be seen
+    assert not sparkline([(i, v - 1.0) for i, v in falling(20.0, 0.5)]).log  # not all above zero
+
+
+def test_a_schedule_is_drawn_on_a_linear_axis():
+    assert not sparkline(falling(1e-3, 1e-9), name="lr/group_1").log
 
 
 def test_rare_readings_are_held_and_the_future_is_blank():

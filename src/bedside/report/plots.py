@@ -1,7 +1,7 @@
 """A curve as inline SVG: no script, no file, readable on a light and on a dark page.
 
 Text and axes take the page's own colour; NaN and infinity are gaps in the line with a red mark above them, and
-the onset of the primary finding is a dashed line. The axis is logarithmic when the curve spans decades.
+the onset of the primary finding is a dashed line. The axis is logarithmic where `sparkline.py` says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LINE, ALARM = "#3b82f6", "#e5484d"  # mid-tones: both have contrast on white and
 def curve_svg(name: str, points: Points, *, first: int, last: int, onset: int | None = None) -> str:
     """One curve over the steps `first` to `last`."""
     finite = [value for _, value in points if math.isfinite(value)]
-    log = needs_log(finite)
+    log = needs_log(name, finite)
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     told = f"{name}{' (log)' if log else ''}"
     said = f"{told}: {number(points[0][1])} to {number(points[-1][1])} over steps {count(first)} to {count(last)}"

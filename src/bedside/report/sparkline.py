@@ -2,7 +2,7 @@
 
 Each column shows the highest reading of its stretch of steps, so that a spike of one step is not averaged away;
 a stretch without a reading holds the one before (evaluations are rare), and `×` marks a NaN or an infinity.
-The axis is logarithmic when the curve spans decades.
+The axis is logarithmic when a linear one would show nothing but the beginning.
 
 >>> sparkline([(0, 8.0), (1, 4.0), (2, 2.0), (3, float("nan"))], width=4).drawn
 '█▃▁×'
@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 BARS = "▁▂▃▄▅▆▇█"
 GAP = "×"
-DECADES_FOR_LOG = 2.0  # below two decades eight bars still show the lower half on a linear axis
+DECADES_FOR_LOG = 1.0  # a curve within one decade reads well enough on a linear axis, spikes and all
 
 Points = Sequence[tuple[int, float]]
 
@@ -27,7 +28,9 @@ class Sparkline:
     log: bool
 
 
-def sparkline(points: Points, width: int = 48, *, first: int | None = None, last: int | None = None) -> Sparkline:
+def sparkline(
+    points: Points, width: int = 48, *, name: str = "", first: int | None = None, last: int | None = None
+) -> Sparkline:
     """Draw `points` over the steps `first` to `last`: by default their own."""
     if not points:
         return Sparkline("", False)
@@ -40,7 +43,7 @@ def sparkline(points: Points, width: int = 48, *, first: int | None = None, last
         if seen is None or not math.isfinite(value) or (math.isfinite(seen) and value > seen):
             highest[at] = value
     finite = [reading for reading in highest if reading is not None and math.isfinite(reading)]
-    log = needs_log(finite)
+    log = needs_log(name, finite)
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     drawn, held = "", " "
     for index, reading in enumerate(highest):
@@ -58,9 +61,16 @@ def column(step: int, width: int, first: int, last: int) -> int:
     return min(width - 1, max(0, (step - first) * width // (last - first + 1)))
 
 
-def needs_log(finite: Sequence[float]) -> bool:
-    """Whether a curve of these values is only readable on a logarithmic axis."""
-    return bool(finite) and min(finite) > 0 and math.log10(max(finite)) - math.log10(min(finite)) >= DECADES_FOR_LOG
+def needs_log(name: str, finite: Sequence[float]) -> bool:
+    """Whether half of the curve would lie in the lowest bar of a linear axis, and a logarithmic one shows more.
+
+    Never for a learning rate: schedules are drawn, and recognised, on a linear axis.
+    """
+    if not finite or min(finite) <= 0 or name.split("/")[0] == "lr":
+        return False
+    low, high = min(finite), max(finite)
+    spans = math.log10(high) - math.log10(low) >= DECADES_FOR_LOG
+    return spans and height(median(finite), low, high, log=False) < 1 / len(BARS)
 
 
 def height(value: float, low: float, high: float, log: bool) -> float:

@@ -60,7 +60,7 @@ def _curves(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
         if all(value == points[0][1] for _, value in points) and len(points) > 1:
             rows.append((name, begins, "─" * across, "constant"))
         else:
-            curve = sparkline(points, across, first=first, last=last)
+            curve = sparkline(points, across, name=key, first=first, last=last)
             rows.append((name, begins, curve.drawn, ends + (" (log)" if curve.log else "")))
     if not rows:
         return
