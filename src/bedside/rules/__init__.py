@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bedside.errors import unknown_name
+from bedside.rules.constant_loss import constant_loss
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.exploding_gradient import exploding_gradient
+from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
@@ -26,8 +28,10 @@ CATALOGUE: tuple[Rule, ...] = (
     nonfinite_gradient,
     diverging_loss,
     stuck_from_start,
+    constant_loss,
     loss_spike,
     overfitting,
+    frozen_validation,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,

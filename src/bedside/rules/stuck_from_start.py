@@ -11,8 +11,8 @@ optimizer moves, dead units, an initialisation out of range, or labels that have
 On means of blocks: no later block is lower than the first by `moved` of its level, nor by `noise` times the blocks' own
 noise. Where the blocks themselves are too noisy to see `resolution` of the level, or the learning rate has only ever
 risen (a warm-up), it is too early to judge. A loss may be flat because it was good to begin with, so it takes a sign
-of ignorance to make it a warning: the level is that of chance, the data went by `epochs` times, the learning rate or
-the updates are next to nothing, or an accuracy stays below `accuracy`. Without one it is a note.
+of ignorance to make it a warning: the level is that of chance, the data went by three times, the learning rate or the
+updates are below 1e-7, or an accuracy stays below 0.1. Without one it is a note.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
@@ -41,10 +41,9 @@ import numpy as np
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.metrics import goes_up
 from bedside.record.run import Run
-from bedside.record.series import Series
 from bedside.report.wording import number, steps
 from bedside.rules.advice import raise_learning_rate
-from bedside.rules.chance import chance_level
+from bedside.rules.ignorance import signs_of_ignorance
 from bedside.rules.losses import is_surrogate, judged_loss, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.statistics import in_blocks, trend
@@ -58,10 +57,6 @@ class Limits:
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
-    epochs: float = 3.0  # passes over the data: memorising begins in the second
-    accuracy: float = 0.1  # a model that is right less often than this after training knows next to nothing
-    learning_rate: float = 1e-7  # ten times below the lowest that published recipes use
-    update: float = 1e-7  # relative update per step: 1e5 steps of it would change a weight by one percent
 
 
 @rule("LOS103", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -90,15 +85,15 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     if float(means[-1] - means[0]) > limits.moved * level or _metric_improved(run):
         return  # it moved, for the worse: another rule's business; or something was learned that the loss hides
 
-    signs, sure = _signs_of_ignorance(run, float(means[-1]), limits)
+    signs = signs_of_ignorance(run, float(means[-1]))
     how = f"has fallen by only {fall / level:.1g} of its level" if creeping and level else "has not moved"
     yield stuck_from_start.finding(
         f"The {'loss' if series.vital == 'loss' else series.key} {how} in {steps(length, run.axis)}: "
-        f"{number(means[0])} then, {number(means[-1])} now{''.join(f', {sign}' for sign in signs)}.",
+        f"{number(means[0])} then, {number(means[-1])} now{''.join(f', {sign.text}' for sign in signs)}.",
         severity=None if signs else Severity.NOTE,
         first_step=series.first_step,
         last_step=series.last_step,
-        confidence=sure,
+        confidence=signs[0].sure if signs else 0.4,
         evidence={"first": float(means[0]), "now": float(means[-1]), "fall": fall, "noise": blocks.noise},
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
@@ -127,36 +122,3 @@ def _metric_improved(run: Run) -> bool:
         if slope.significant() and (slope.change > 0) == goes_up(metric.vital):
             return True
     return False
-
-
-def _signs_of_ignorance(run: Run, now: float, limits: Limits) -> tuple[list[str], float]:
-    """What says that this level is bad, in words, and how sure that makes us."""
-    signs: list[tuple[str, float]] = []
-    chance = chance_level(run.config, now)
-    if chance is not None:
-        signs.append((f"which is chance ({chance})", 0.95 if chance.known else 0.8))
-    passes = _epochs(run)
-    if passes >= limits.epochs:
-        signs.append((f"after {number(passes)} epochs", 0.75))
-    rate = run.series("lr").median()
-    if rate < limits.learning_rate:
-        signs.append((f"at a learning rate of {number(rate)}", 0.9))
-    update = run.series("relative_update_norm").median()
-    if update < limits.update:
-        signs.append((f"with updates of {number(update)} of the weights", 0.9))
-    for metric in validation_metrics(run):
-        values = metric.finite().values
-        if goes_up(metric.vital) and len(values) and values.min() >= 0 and values.max() < limits.accuracy:
-            signs.append((f"{metric.key} never above {number(values.max())}", 0.8))
-            break
-    return [text for text, _ in signs], max((sure for _, sure in signs), default=0.4)
-
-
-def _epochs(run: Run) -> float:
-    """How often the data went by, as far as the run tells."""
-    if run.axis == "epoch":
-        return float(run.steps)
-    counted: Series = run.series("epoch").finite()
-    if counted:
-        return float(counted.values.max() - counted.values.min())
-    return float(len(run.events_of("epoch")))

@@ -11,6 +11,7 @@ autocorrelation time, in units of the curve's own noise.
     segments    the stretches between restarts
     outline     the curve without its wiggles: where it began, its best, where it is now
     spikes      isolated excursions that come back
+    repeats     readings that are equal to the last digit
     confidence  how sure to be, from how far beyond the limit
 """
 
@@ -21,6 +22,7 @@ from bedside.rules.statistics.changes import Shift, change_points, level_shift
 from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
 from bedside.rules.statistics.outline import Outline, outline, running_median
+from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes
 from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
@@ -35,14 +37,17 @@ __all__ = [
     "change_points",
     "how_sure",
     "in_blocks",
+    "is_rounded",
     "kendall",
     "level_shift",
     "mad",
     "noise_level",
     "outline",
+    "repeats_at_end",
     "running_median",
     "segments",
     "spikes",
+    "still_learning",
     "theil_sen",
     "trend",
 ]

@@ -1,0 +1,94 @@
+"""The training loss is the same number at every step.
+
+## What it sees
+A training loss that repeats exactly, reading after reading.
+
+## Why it matters
+Even a network that learns nothing has another loss on another batch. A loss that repeats to the last digit does not
+depend on the data or on the weights: the graph is detached, the output is a constant, all labels are masked away, or a
+trainer writes 0.0 in place of NaN.
+
+## How it decides
+The last `same` or more readings are exactly equal: `rounded` of them if the number was written with few digits, and a
+single-digit number never counts. A loss that fell to zero on its way may stay there (hinge losses do); one that is
+zero from its first reading may not. Not judged after the learning rate went to zero, nor for policy-optimisation
+surrogates.
+
+## When it is wrong
+The whole data set in one batch, with a learning rate of zero on purpose.
+
+## What to try
+1. Look for `.detach()`, `.item()`, `torch.no_grad()` or numpy between the weights and the loss.
+2. Count the labels that are not ignored (`(labels != -100).sum()`) in a batch.
+3. Print the loss before any filter of the trainer (`logging_nan_inf_filter=False`).
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*constant_loss.check(a_run(loss=[2.41386] * 60)))
+LOS105 constant-loss: The loss is exactly 2.41 at each of the last 60 readings, since step 0.
+
+## References
+- transformers, `logging_nan_inf_filter`: NaN losses are logged as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.report.wording import number
+from bedside.rules.advice import moment
+from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+
+
+@dataclass(frozen=True)
+class Limits:
+    same: int = 10  # equal readings: batches differ, so even three would be a miracle; ten leave no doubt
+    rounded: int = 30  # equal readings of few digits: a stuck loss that is printed with four repeats a few times
+    precise: float = 1e-3  # a rounded value below this has one or two digits left, and repeats by rounding alone
+
+
+@rule("LOS105", severity=Severity.WARNING, needs=[], limits=Limits())
+def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = training_loss(run).finite()
+    if not series:
+        raise NotEnough("loss")
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(series) < limits.same:
+        raise NotEnough(f"{limits.same} readings of {series.key}, has {len(series)}")
+    count, value = repeats_at_end(series.values), series.last
+    from_start = count == len(series)
+    first = int(series.steps[len(series) - count])
+    if value == 0.0:
+        frozen = from_start and count >= limits.same
+    elif is_rounded(value):
+        frozen = count >= limits.rounded and abs(value) >= limits.precise
+    else:
+        frozen = count >= limits.same
+    if not frozen or not still_learning(run.series("lr"), first):
+        return
+    yield constant_loss.finding(
+        f"The loss is exactly {number(value)} at each of the last {count} readings, since {moment(run, first)}.",
+        first_step=first,
+        last_step=series.last_step,
+        confidence=how_sure(count, limits.same / 2),
+        evidence={"value": value, "readings": count, "from_start": from_start},
+        series=[series.key, "grad_norm", "lr"],
+        could_also_be=[
+            "NaN that the trainer writes as 0.0: log the loss before any filter."
+            if value == 0.0
+            else "an output that is a constant (dead units, saturated softmax): compare predictions for two inputs.",
+            "labels that are all ignored: count those that are not, (labels != -100).sum().",
+        ],
+        try_=[
+            "Look for .detach(), .item(), torch.no_grad() or numpy between the weights and the loss; loss.grad_fn must "
+            "not be None.",
+            "Count the labels of one batch that are not ignored.",
+            "Check that the loader returns another batch at each step.",
+        ],
+    )

@@ -1,0 +1,107 @@
+"""The validation returns the same number again and again.
+
+## What it sees
+Evaluations that agree to the last digit, while training goes on.
+
+## Why it matters
+Two evaluations of a network that changes never agree to the last digit. Either the evaluation does not look at the
+network that is trained (a stale checkpoint, a copy on another device, averaged weights that are never updated), or it
+looks at the wrong numbers (a cached result), or the network is dead.
+
+## How it decides
+The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that count
+(an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing else, they
+must all repeat `coarse` times. Running bests (`best_…`), perfect and zero scores do not count, nor evaluations after
+the learning rate went to zero.
+
+## When it is wrong
+Evaluations repeated on purpose on a finished model.
+
+## What to try
+1. Print a checksum of a weight just before two evaluations: is it the network you train?
+2. Rebuild the evaluation loader and drop any cache of results.
+3. Look at the predictions: are they the same for every input?
+
+## Example
+>>> from bedside.testing import a_run
+>>> val = [2.31417, 1.90331, 1.64893, 1.64893, 1.64893, 1.64893]
+>>> print(*frozen_validation.check(a_run(loss=[2.3 - 0.01 * k for k in range(120)], val_loss=val)))
+GEN104 frozen-validation: val/loss is exactly 1.65 at each of the last 4 evaluations, since step 59.
+
+## References
+- FID and CLIP scores of an aborted MLPerf run, equal to the last digit at all five evaluations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.metrics import goes_up
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.report.wording import listed, number
+from bedside.rules.advice import moment
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+
+
+@dataclass(frozen=True)
+class Limits:
+    same: int = 3  # equal evaluations: two may be one evaluation logged twice
+    coarse: int = 6  # equal evaluations of a count or a rounded number: late plateaus repeat one two or three times
+
+
+@rule("GEN104", severity=Severity.WARNING, needs=[], limits=Limits())
+def frozen_validation(run: Run, limits: Limits) -> Iterator[Finding]:
+    metrics = [series.finite() for series in run.matching("val/") if _is_measured(series)]
+    metrics = [series for series in metrics if len(series) >= limits.same]
+    if not metrics:
+        raise NotEnough(f"{limits.same} evaluations")
+    fine = [series for series in metrics if not _is_coarse(series)]
+    judged, needed = (fine, limits.same) if fine else (metrics, limits.coarse)
+    frozen = [series for series in judged if _frozen(run, series, needed)]
+    if not frozen or (len(frozen) < len(judged) and all(series.vital != "val/loss" for series in frozen)):
+        return
+    most = max(frozen, key=lambda series: repeats_at_end(series.values))
+    count = repeats_at_end(most.values)
+    first = int(most.steps[len(most) - count])
+    others = listed(series.key for series in frozen if series is not most)
+    yield frozen_validation.finding(
+        f"{most.key} is exactly {number(most.last)} at each of the last {count} evaluations, since "
+        f"{moment(run, first)}{f'; so is {others}' if others else ''}.",
+        first_step=first,
+        last_step=most.last_step,
+        confidence=how_sure(count * len(frozen), 1.5),
+        evidence={"value": most.last, "evaluations": count, "metrics": len(frozen)},
+        series=[series.key for series in frozen],
+        could_also_be=[
+            "a network whose output no longer depends on its input: compare its predictions for two inputs.",
+            "an evaluation of a stale checkpoint or of averaged weights that are never updated: print a checksum of "
+            "one weight before each evaluation.",
+        ],
+        try_=[
+            "Print a checksum of one weight just before each evaluation, and evaluate the network in memory.",
+            "Rebuild the evaluation loader for each evaluation, and drop any cache of its results.",
+        ],
+    )
+
+
+def _is_measured(series: Series) -> bool:
+    """Not a running best, which is meant to repeat."""
+    return not re.search(r"(^|[^a-z])(best|max|min)([^a-z]|$)", series.vital.lower())
+
+
+def _is_coarse(series: Series) -> bool:
+    """Equal by chance more often than not: a score that counts, or a number of few digits."""
+    counts = goes_up(series.vital) is True and 0 <= series.last <= 100
+    return counts or is_rounded(series.last)
+
+
+def _frozen(run: Run, series: Series, needed: int) -> bool:
+    count = repeats_at_end(series.values)
+    if count < needed or series.last in (0.0, 1.0, 100.0):
+        return False
+    return still_learning(run.series("lr"), int(series.steps[len(series) - count]))

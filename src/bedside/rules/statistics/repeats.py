@@ -1,0 +1,31 @@
+"""Readings that repeat to the last digit, which real measurements of a changing network do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bedside.record.series import Series, Values
+
+DIGITS = 5  # significant ones: with fewer, equal readings may only be equally rounded
+ALIVE = 1e-3  # of the learning rate's peak: below it a schedule has ended for all purposes
+
+
+def repeats_at_end(values: Values) -> int:
+    """How many of the last readings are exactly equal to the very last; 1 if none is."""
+    if not len(values):
+        return 0
+    different = np.flatnonzero(values != values[-1])
+    return len(values) - (int(different[-1]) + 1 if len(different) else 0)
+
+
+def is_rounded(value: float) -> bool:
+    """True if the value was written with so few digits that equality says little: 0.75, 0.6931, 3e-4, 0."""
+    digits = f"{abs(value):.6e}".split("e")[0].replace(".", "").rstrip("0")  # seven: what a float32 holds
+    return len(digits) < DIGITS
+
+
+def still_learning(rates: Series, since: int) -> bool:
+    """False if the learning rate was as good as zero since that step, so that nothing can change; True if unknown."""
+    finite = rates.finite()
+    late = finite.since(since)
+    return not late or float(late.values.max()) > ALIVE * float(finite.values.max())

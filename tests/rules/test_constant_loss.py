@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.constant_loss import constant_loss
+from bedside.testing import a_run
+
+
+def test_speaks_when_every_step_has_the_same_loss():
+    (finding,) = constant_loss.check(a_run(loss=[2.302585] * 50))
+    assert finding.first_step == 0
+    assert finding.evidence["from_start"]
+
+
+def test_speaks_when_the_loss_freezes_on_the_way():
+    (finding,) = constant_loss.check(a_run(loss=[*np.linspace(2, 1, 40), *[0.987654] * 40]))
+    assert finding.first_step == 40
+
+
+def test_speaks_when_the_loss_is_zero_from_the_start():
+    (finding,) = constant_loss.check(a_run(loss=[0.0] * 30))
+    assert "NaN" in finding.could_also_be[0]
+
+
+@pytest.mark.parametrize(
+    "vitals",
+    [
+        {"loss": np.random.default_rng(0).normal(2.3, 0.01, 100)},
+        {"loss": [*np.linspace(1, 0.01, 40), *[0.0] * 40]},
+        {"loss": [*np.linspace(1, 0.001, 40), *[0.0002] * 40]},
+        {"loss": [*np.linspace(1, 0.7, 40), *[0.693] * 12]},
+        {"loss": [*np.linspace(1, 0.5, 40), *[0.491234] * 40], "lr": [0.1] * 40 + [0.0] * 40},
+    ],
+    ids=["noise", "hinge at zero", "rounded to one digit", "rounded plateau", "learning rate is zero"],
+)
+def test_stays_silent_where_equality_has_a_reason(vitals):
+    assert constant_loss.check(a_run(**vitals)) == []
+
+
+def test_does_not_judge_a_surrogate_or_a_few_readings():
+    assert isinstance(constant_loss.examine(a_run(loss=[0.0] * 30, reward=1.0)), NotExamined)
+    assert isinstance(constant_loss.examine(a_run(loss=[0.5] * 3)), NotExamined)

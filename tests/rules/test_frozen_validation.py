@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.frozen_validation import frozen_validation
+from bedside.testing import a_run
+
+TRAIN = np.linspace(3, 1, 600)
+
+
+def test_speaks_when_evaluations_agree_to_the_last_digit():
+    run = a_run(loss=TRAIN, val_loss=[2.718281, 1.618033, 1.414213, 1.414213, 1.414213])
+    (finding,) = frozen_validation.check(run)
+    assert (finding.first_step, finding.last_step) == (359, 599)
+    assert finding.evidence["evaluations"] == 3
+
+
+def test_speaks_on_metrics_alone():
+    (finding,) = frozen_validation.check(a_run(steps=5000, val_fid=[646.0821975] * 5, val_clip_score=[0.16062827] * 5))
+    assert "val/fid is exactly 646" in finding.message
+
+
+def test_speaks_when_an_accuracy_alone_repeats_many_times():
+    assert frozen_validation.check(a_run(loss=TRAIN, val_accuracy=[0.0980392156] * 8))
+
+
+@pytest.mark.parametrize(
+    "vitals",
+    [
+        {"val_loss": [0.693, 0.692, 0.691, 0.691, 0.691]},
+        {"val_loss": [2.718281, 1.618033, 1.514213, 1.414219], "val_accuracy": [0.846153846] * 4},
+        {"val_accuracy": [0.7, 0.846153846, 0.846153846, 0.846153846]},
+        {"val_best_loss": [2.718281, 1.414213, 1.414213, 1.414213]},
+        {"val_f1": [0.0] * 10},
+        {"val_loss": [2.718281, 1.414213, 1.414213, 1.414213], "lr": [1e-3] * 200 + [0.0] * 400},
+    ],
+    ids=["rounded", "loss moves", "few samples", "running best", "zero score", "schedule over"],
+)
+def test_stays_silent_where_equality_says_nothing(vitals):
+    assert frozen_validation.check(a_run(loss=TRAIN, **vitals)) == []
+
+
+def test_is_not_examined_without_evaluations():
+    assert isinstance(frozen_validation.examine(a_run(loss=TRAIN)), NotExamined)
