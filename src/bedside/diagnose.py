@@ -73,7 +73,7 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
         run=run.name,
         format=run.format,
         steps=run.steps,
-        verdict=_verdict(run, findings),
+        verdict=_verdict(run, findings, examined),
         findings=tuple(findings),
         not_examined=tuple(not_examined),
         examined=tuple(examined),
@@ -83,9 +83,11 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
     )
 
 
-def _verdict(run: Run, findings: Sequence[Finding]) -> str:
+def _verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str]) -> str:
     if any(f.severity >= Severity.WARNING and not f.preview for f in findings):
         return "sick"
+    if not examined:  # nobody could look: that is not health
+        return "unclear"
     enough = len(run.loss) >= LOSS_READINGS_FOR_A_VERDICT or any(
         len(series) >= EVALUATIONS_FOR_A_VERDICT for series in run.matching("val/")
     )
@@ -140,20 +142,20 @@ def _effects(index: int, causes: dict[int, set[int]]) -> set[int]:
 
 
 PICTURE_POINTS = 400
+METRICS_WITHOUT_A_LOSS = 2  # curves to show of a log that has evaluations only
 
 
 def _pictures(run: Run, findings: Sequence[Finding]) -> dict[str, list[tuple[int, float]]]:
     """The curves a report may draw: the loss, the validation loss, and what the findings point at; thinned."""
-    wanted = ["loss", "val/loss", "lr", "grad_norm"] + [key for f in findings for key in f.series]
     known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.keys}
+    wanted = ["loss", "val/loss", "lr", "grad_norm"] + [key for f in findings for key in f.series]
+    if "loss" not in known and "val/loss" not in known:
+        wanted += [key for key in known if key.startswith("val/")][:METRICS_WITHOUT_A_LOSS]
     pictures: dict[str, list[tuple[int, float]]] = {}
     for key in dict.fromkeys(wanted):
         if key in known and (series := run.series(*known[key])):
-            stride = -(-len(series) // PICTURE_POINTS)
-            pictures[key] = [
-                (int(step), float(value))
-                for step, value in zip(series.steps[::stride], series.values[::stride], strict=True)
-            ]
+            thin = series.thinned(PICTURE_POINTS)
+            pictures[key] = list(zip(thin.steps.tolist(), thin.values.tolist(), strict=True))
     return pictures
 
 
