@@ -47,8 +47,9 @@ lint: $(VENV)/.dev  ## ruff, mypy, import contracts, generated pages
 test: lint browser  ## lint, then every test
 	$(BIN)/pytest -n 2
 
-docs: $(VENV)/.dev  ## write the generated pages and the generated parts of the README
+docs: $(VENV)/.dev  ## write the generated pages, and a report of the demo into the README
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_report.py
 
 scoreboard: $(VENV)/.dev  ## how good the diagnosis is: make scoreboard CORPUS=folder-with-labels.json
 	$(BIN)/python benchmarks/diagnosis.py $(CORPUS)
