@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from bedside.logs.format import Format, Unreadable, text_of
-from bedside.logs.log import Log
+from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
 
 MOST_BYTES = 2**29
@@ -93,14 +93,14 @@ def _recover_nans(log: Log) -> None:
         loss.values[i] = math.nan
     if beside:
         log.note(f"{len(beside)} losses of 0.0 beside a NaN gradient norm were read as NaN: the Trainer filters NaN.")
-    if norm is None:
-        _cliff_to_zero(log, loss.values)
+    still = {s for s, v in zip(norm.steps, norm.values, strict=True) if v == 0.0} if norm else set()
+    _cliff_to_zero(log, loss, still)
 
 
-def _cliff_to_zero(log: Log, values: list[float]) -> None:
-    """Without gradient norms: a loss that drops to exactly zero in one record and stays there was NaN."""
-    end = len(values)
-    while end and values[end - 1] == 0.0:
+def _cliff_to_zero(log: Log, loss: Column, still: set[float]) -> None:
+    """A loss that drops to exactly zero in one record and stays there was NaN, unless the gradient is zero too."""
+    values, end = loss.values, len(loss)
+    while end and values[end - 1] == 0.0 and loss.steps[end - 1] not in still:
         end -= 1
     zeros = len(values) - end
     before = [v for v in values[max(0, end - 5) : end] if math.isfinite(v)]

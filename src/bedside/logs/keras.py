@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bedside.logs.axis import find_axis
-from bedside.logs.format import Format, Unreadable, text_of
+from bedside.logs.format import Format, Unreadable, head_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
@@ -30,7 +30,7 @@ def _looks_like_history(head: bytes) -> bool:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    log = read_table(paths[0], "keras") if header_of(paths[0].open("rb").read(2**16)) else _history(paths[0])
+    log = read_table(paths[0], "keras") if header_of(head_of(paths[0], 2**20)) else _history(paths[0])
     log.axis = "epoch"
     return log
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.format import Format
+from bedside.logs.format import Format, head_of
 from bedside.logs.log import Log
 from bedside.logs.table import header_of, read_table
 
@@ -22,7 +22,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    names = header_of(paths[0].open("rb").read(2**16))
+    names = header_of(head_of(paths[0], 2**20))
     rename = {name: _validation(name) for name in names if name.startswith("metrics/")}
     log = read_table(paths[0], "ultralytics", rename=rename)
     log.parts_add_up = True

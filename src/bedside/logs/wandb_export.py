@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.format import Format, Unreadable
+from bedside.logs.format import Format, Unreadable, head_of
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.table import cells, fill_log, header_of
@@ -25,8 +25,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 def parts(path: Path) -> list[str]:
     """The runs whose curves the chart had."""
-    with path.open("rb") as file:
-        names = header_of(file.read(2**20))
+    names = header_of(head_of(path, 2**20))
     return list(dict.fromkeys(name.rsplit(BETWEEN, 1)[0] for name in names[1:] if BETWEEN in name))
 
 
