@@ -1,5 +1,6 @@
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 
@@ -42,3 +43,10 @@ def test_what_json_cannot_hold_is_written_as_a_string():
     assert plain(given) == {
         "a": "NaN", "b": ["Infinity", "-Infinity"], "c": 1.5, "d": [0, 1], "e": [1, 2], "3": None,
     }  # fmt: skip
+
+
+def test_every_key_is_explained_in_the_docs(sick):
+    docs = (Path(__file__).resolve().parents[2] / "docs/reports.md").read_text(encoding="utf-8")
+    answer = sick.to_json()
+    for key in (*answer, *answer["findings"][0]):
+        assert f"`{key}`" in docs, key
