@@ -5,12 +5,15 @@ from __future__ import annotations
 from bedside.errors import unknown_name
 from bedside.rules.constant_loss import constant_loss
 from bedside.rules.diverging_loss import diverging_loss
+from bedside.rules.dominant_module import dominant_module
+from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.exploding_gradient import exploding_gradient
 from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
+from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
@@ -29,13 +32,16 @@ CATALOGUE: tuple[Rule, ...] = (
     diverging_loss,
     stuck_from_start,
     constant_loss,
+    oscillating_loss,
     loss_spike,
     overfitting,
     frozen_validation,
+    erratic_validation,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
     silent_parameter,
+    dominant_module,
     oversized_update,
     undersized_update,
     runaway_weights,
