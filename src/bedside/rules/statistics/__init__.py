@@ -12,6 +12,7 @@ autocorrelation time, in units of the curve's own noise.
     outline     the curve without its wiggles: where it began, its best, where it is now
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
+    swings      how often a curve goes all the way up again
     confidence  how sure to be, from how far beyond the limit
 """
 
@@ -25,6 +26,7 @@ from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes
+from bedside.rules.statistics.swings import swings
 from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "segments",
     "spikes",
     "still_learning",
+    "swings",
     "theil_sen",
     "trend",
 ]

@@ -1,0 +1,132 @@
+"""The training loss swings up and down instead of settling.
+
+## What it sees
+A training loss that loses half of what it had won, wins it back, and loses it again; or one that bounces from step to
+step with a swing as large as its progress.
+
+## Why it matters
+The steps are longer than the valley is wide: the network jumps from wall to wall and cannot descend further. Most of
+the computation goes into regaining what the last swing lost.
+
+## How it decides
+In swings: the outline of the curve (running medians, so that batch noise does not count) comes within `low` of its best
+and rises to `high` of its progress at least `times` times, and that is `noise` times the noise of a reading. A curve
+that wanders around the level it began at does not count: nearly all of it must be below its start. In bounces:
+over the second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has
+−0.5) and as large as `bounce` of the progress. Not where the learning rate itself goes up and down (cyclical
+schedules), nor for surrogate losses.
+
+## When it is wrong
+Losses of adversarial training, which oscillate by design.
+
+## What to try
+1. Lower the learning rate by a factor of 3 to 10, or decay it towards the end.
+2. Lower the momentum from 0.9 to 0.8, or raise the batch size.
+
+## Example
+>>> from bedside.testing import a_run
+>>> swing = [0.6, 0.61, 0.58, 0.6, 0.62, 0.59, 0.6, 0.61, 2.4, 2.52, 2.48, 2.5, 2.51, 2.47, 2.5, 2.4]
+>>> loss = [3.0, 2.5, 2.0, 1.5, 1.0] + swing * 5
+>>> print(*oscillating_loss.check(a_run(loss=loss, lr=0.3)))
+LOS106 oscillating-loss: The loss swung up to half its progress or more 5 times since step 13, from about 0.6.
+
+## References
+- Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Values
+from bedside.report.wording import number, percent
+from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, outline, swings
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 30  # readings: several swings of several readings each
+    low: float = 0.2  # of the progress above the best: it had really come down
+    high: float = 0.5  # of the progress above the best: as for a divergence, but it comes back
+    noise: float = 5.0  # σ of one reading, from low to high: batch noise does not move a running median that far
+    below: float = 0.95  # of the curve is below its start: otherwise there was no progress to swing back from
+    times: int = 3  # once is a spike, twice a coincidence
+    opposed: float = -0.8  # of successive changes: −1 for a perfect zigzag, −0.5 for white noise, 0 for a walk
+    bounce: float = 0.25  # of the progress, from one reading to the next
+    cycles: int = 2  # rises of the learning rate after its warm-up: a schedule that explains the swings
+
+
+@rule("LOS106", severity=Severity.WARNING, needs=[], limits=Limits())
+def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = training_loss(run).finite()
+    if not series:
+        raise NotEnough("loss")
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(series) < limits.fewest:
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    curve = outline(series)
+    if curve.progress <= 0 or _cyclical(run, limits):
+        return
+    level = curve.best + limits.high * curve.progress
+    swing = (limits.high - limits.low) * curve.progress
+    real = swing > limits.noise * curve.noise and float(np.mean(curve.values < curve.start)) >= limits.below
+    found = swings(curve.values, low=level - swing, high=level) if real else []
+    late = series.values[len(series) // 2 :]
+    opposed, bounce = _lag_one(np.diff(late)), float(np.mean(np.abs(np.diff(late))))
+    if len(found) >= limits.times:
+        first = int(curve.steps[found[0]])
+        message = (
+            f"The loss swung up to half its progress or more {len(found)} times since {moment(run, first)}, from about "
+            f"{number(curve.best)}."
+        )
+        sure = how_sure(len(found), limits.times / 1.5)
+    elif opposed < limits.opposed and bounce > limits.bounce * curve.progress:
+        first = int(series.steps[len(series) // 2])
+        share = percent(bounce / curve.progress)
+        message = f"The loss bounces by {number(bounce)} from one reading to the next, {share} of all its progress."
+        sure = how_sure(bounce / curve.progress, limits.bounce / 1.5)
+    else:
+        return
+    yield oscillating_loss.finding(
+        message,
+        first_step=first,
+        last_step=series.last_step,
+        confidence=sure,
+        evidence={
+            "swings": len(found),
+            "best": curve.best,
+            "progress": curve.progress,
+            "lag_one": opposed,
+            "bounce": bounce,
+        },
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=[
+            "data that come in blocks of different difficulty: shuffle, and see whether the swings stay.",
+            "adversarial or alternating training, where swings are part of it.",
+        ],
+        try_=[lower_learning_rate(run, first, by=5), "Decay the learning rate towards the end (cosine to zero)."],
+    )
+
+
+def _lag_one(values: Values) -> float:
+    """Lag-one autocorrelation; 0 for a constant."""
+    rest = values - values.mean()
+    power = float((rest**2).sum())
+    return float((rest[1:] * rest[:-1]).sum()) / power if power > 0 else 0.0
+
+
+def _cyclical(run: Run, limits: Limits) -> bool:
+    """The learning rate rose by half or more, again and again."""
+    rates = run.series("lr").finite().values
+    if len(rates) < 3 or rates.max() <= 0:
+        return False
+    return len(swings(rates, low=0.5 * rates.max(), high=0.75 * rates.max())) > limits.cycles

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.erratic_validation import erratic_validation
+from bedside.testing import a_run
+
+
+def train(n=2000, noise=0.02, seed=0):
+    return (0.3 + 2 * np.exp(-np.arange(n) / 400)) * np.exp(noise * np.random.default_rng(seed).normal(size=n))
+
+
+def good(n=60):
+    return 0.5 + 1.8 * np.exp(-np.arange(n) / 12)
+
+
+def test_speaks_when_evaluations_differ_by_factors_throughout():
+    rng = np.random.default_rng(1)
+    (finding,) = erratic_validation.check(
+        a_run(loss=train(), val_loss=good() * np.exp(0.8 * rng.normal(size=60)), lr=0.1)
+    )
+    assert "between evaluations" in finding.message
+    assert "from 0.1 to about 0.03" in finding.try_[0]
+
+
+def test_speaks_on_an_episode_of_a_negative_loss_and_dates_it():
+    val = -0.4 - 0.4 * (1 - np.exp(-np.arange(200) / 40))
+    val[80:120:4] = -0.2
+    (finding,) = erratic_validation.check(a_run(loss=train() - 2, val_loss=val))
+    assert finding.first_step == pytest.approx(800, abs=20)
+    assert finding.last_step < 1300
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_stays_silent_on_a_small_validation_set(seed):
+    val = good() * np.exp(0.15 * np.random.default_rng(seed).normal(size=60))
+    assert erratic_validation.check(a_run(loss=train(), val_loss=val)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stays_silent_when_training_is_as_noisy(seed):
+    val = good() * np.exp(0.5 * np.random.default_rng(seed).normal(size=60))
+    assert erratic_validation.check(a_run(loss=train(noise=0.4), val_loss=val)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stays_silent_on_a_flat_validation_loss(seed):
+    val = 1 + 0.03 * np.random.default_rng(seed).normal(size=60)
+    assert erratic_validation.check(a_run(loss=train(noise=0.001), val_loss=val)) == []
+
+
+def test_stays_silent_on_wild_first_epochs_of_a_long_run():
+    val = good(100)
+    val[1:9:2] = 3.0
+    assert erratic_validation.check(a_run(loss=train(), val_loss=val)) == []
+
+
+def test_is_not_examined_with_few_evaluations():
+    assert isinstance(erratic_validation.examine(a_run(loss=train(), val_loss=[1, 2, 1, 2])), NotExamined)

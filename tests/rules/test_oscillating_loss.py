@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.oscillating_loss import oscillating_loss
+from bedside.testing import a_run
+
+
+def falling(n=1000, noise=0.05, seed=0):
+    return 0.5 + 2.5 * np.exp(-np.arange(n) / 100) + noise * np.random.default_rng(seed).normal(size=n)
+
+
+def test_speaks_when_half_of_the_progress_is_lost_again_and_again():
+    loss = falling()
+    loss[300:] += 1.0 * (1 + np.sin(np.arange(700) / 20))
+    (finding,) = oscillating_loss.check(a_run(loss=loss, lr=0.5))
+    assert finding.first_step > 290
+    assert finding.evidence["swings"] >= 5
+    assert "from 0.5 to about 0.1" in finding.try_[0]
+
+
+def test_speaks_when_the_loss_bounces_from_step_to_step():
+    loss = falling(noise=0.02)
+    loss[100:] += 1.2 * (np.arange(900) % 2)
+    (finding,) = oscillating_loss.check(a_run(loss=loss))
+    assert "bounces" in finding.message
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_stays_silent_on_batch_noise(noise, seed):
+    assert oscillating_loss.check(a_run(loss=falling(noise=noise, seed=seed))) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stays_silent_on_a_flat_curve_that_wanders(seed):
+    rng = np.random.default_rng(seed)
+    wander = rng.normal(size=1000)
+    for i in range(1, 1000):
+        wander[i] += 0.95 * wander[i - 1]
+    assert oscillating_loss.check(a_run(loss=10 + wander)) == []
+
+
+def test_stays_silent_on_one_spike_and_on_cyclical_learning_rates():
+    spike, cycles = falling(), falling()
+    spike[500:540] += 2
+    cycles[300:] += 1 + np.sin(np.arange(700) / 20)
+    assert oscillating_loss.check(a_run(loss=spike)) == []
+    lr = 0.1 * (1.1 + np.sin(np.arange(1000) / 20))
+    assert oscillating_loss.check(a_run(loss=cycles, lr=lr)) == []
+
+
+def test_is_not_examined_when_too_short():
+    assert isinstance(oscillating_loss.examine(a_run(loss=[1, 2, 1, 2])), NotExamined)
