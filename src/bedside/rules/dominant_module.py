@@ -41,7 +41,7 @@ leaves the rest 0.025 of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +150,7 @@ def _finding(
     modules: Sequence[Series],
     norms: Values,
     threshold: float,
-    evidence: dict[str, object],
+    evidence: Mapping[str, object],
     first: int,
     left: float,
 ) -> Finding:
