@@ -36,6 +36,7 @@ LINKS: tuple[Link, ...] = (
     Link("oversized-update", "nonfinite-gradient", "weights grow until the backward pass overflows"),
     Link("oversized-update", "gradient-always-clipped", "overshooting keeps the gradient large"),
     Link("oversized-update", "vanishing-gradient", "the first steps pushed units into saturation"),
+    Link("oversized-update", "dominant-module", "the first steps left one module where the loss is steep"),
     Link("dominant-module", "gradient-always-clipped", "one module alone exceeds the threshold"),
     Link("dominant-module", "stuck-from-start", "clipping starves the other modules"),
     Link("dominant-module", "exploding-gradient", "the norm of the whole is the norm of that module"),
