@@ -65,6 +65,9 @@ NONFINITE_PARAMS = Vital(
     "nonfinite_params", "after optimizer.step", "Parameter tensors that hold a NaN or an infinity."
 )
 MICRO_BATCHES = Vital("micro_batches", "backward", "Backward passes that this step accumulated.")
+UNCLEARED = Vital(
+    "uncleared", "backward", "1 where the last step's gradients were still there when this backward began, 0 if not."
+)
 LOSS_SCALE = Vital("loss_scale", "unscale", "The gradient scaler's factor.")
 SKIPPED = Vital("skipped", "optimizer.step", "1 where the scaler skipped the update, 0 where it was made.")
 STEP_TIME = Vital("step_time", "optimizer.step", "Seconds since the previous step.", unit="s")
@@ -89,6 +92,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_GRADS,
         NONFINITE_PARAMS,
         MICRO_BATCHES,
+        UNCLEARED,
         LOSS_SCALE,
         SKIPPED,
         STEP_TIME,
