@@ -98,10 +98,11 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     if full:
         facts["numbers"] = " · ".join(f"{words(key)} {value(each)}" for key, each in finding.evidence.items())
     yield "<dl>" + "".join(f"<dt>{key}</dt><dd>{escape(said)}</dd>" for key, said in facts.items() if said) + "</dl>"
-    if finding.try_:
-        tries = finding.try_ if full else finding.try_[:1]
-        yield "<p>What to try, most likely first:</p><ol>" if full else "<p>Try:</p><ol>"
-        yield "".join(f"<li>{_prose(capital(each))}</li>" for each in tries) + "</ol>"
+    if finding.try_ and full:
+        rows = "".join(f"<li>{_prose(capital(each))}</li>" for each in finding.try_)
+        yield f"<p>What to try, most likely first:</p><ol>{rows}</ol>"
+    elif finding.try_:
+        yield f"<p>Try: {_prose(finding.try_[0])}</p>"
     if full and finding.could_also_be:
         yield "<p>What else it could be, and how to tell:</p>" + _bullets(map(capital, finding.could_also_be))
     if chapter.consequences:
