@@ -201,7 +201,7 @@ def test_the_demo_names_the_extra_when_scikit_learn_is_missing(bedside, monkeypa
 
 
 def test_an_unexpected_exception_asks_to_be_reported(bedside, monkeypatch):
-    monkeypatch.setattr("bedside.logs.load", lambda *_: 1 / 0)
+    monkeypatch.setattr("bedside.logs.find_runs", lambda *_, **__: 1 / 0)
     monkeypatch.delenv("BEDSIDE_DEBUG", raising=False)
     code, _, err = bedside("diagnose", "sick.csv")
     assert code == 2

@@ -73,6 +73,14 @@ class NotEnough(Exception):
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A run among many that could not be looked at, and the three lines that say why."""
+
+    run: str
+    error: str
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The answer: a verdict, the findings (primary first), and what could not be examined."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +12,10 @@ import click
 from bedside.commands.choice import OneOf
 
 if TYPE_CHECKING:
-    from bedside.finding import Diagnosis
+    from bedside.finding import Diagnosis, Failure
+    from bedside.fleet import Job
 
+SOON_DONE = 8  # runs that need no progress bar
 FINDINGS = 1  # exit code: something at or above --fail-on
 
 
@@ -34,6 +38,11 @@ FINDINGS = 1  # exit code: something at or above --fail-on
 )
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these rules or families.")
+@click.option("--format-in", metavar="FORMAT", help="Read the logs as this format, whatever they look like.")
+@click.option("--map", "renames", multiple=True, metavar="OLD=NEW", help="Read metric OLD as NEW; - leaves it out.")
+@click.option("--explain-names", is_flag=True, help="Say which metric was read as what.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes for many runs; all cores by default.")
+@click.option("--on", type=OneOf(["ray"]), help="Distribute many runs over this engine.")
 @click.pass_context
 def diagnose(
     ctx: click.Context,
@@ -42,26 +51,102 @@ def diagnose(
     fail_on: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    format_in: str | None,
+    renames: tuple[str, ...],
+    explain_names: bool,
+    jobs: int | None,
+    on: str | None,
 ) -> None:
-    """Say what is wrong with a run: bedside's own folder, or a log that another tool wrote.
+    """Say what is wrong with a run: bedside's own folder, a log that another tool wrote, or a tree of either.
 
-    Exits with 0 when nothing is at or above --fail-on, 1 when something is, 2 when no path could be read.
+    A tree is told as a table, the worst run first. Exits with 0 when nothing is at or above --fail-on, 1 when
+    something is, 2 when nothing could be read.
     """
-    from bedside.diagnose import chosen, examine
-    from bedside.errors import BedsideError
-    from bedside.logs import load
+    from bedside.finding import Diagnosis, Failure
+    from bedside.fleet import Order, diagnose_all
 
-    catalogue = chosen(select=_codes(select), ignore=_codes(ignore))
-    answers: list[Diagnosis] = []
+    found = _find(paths, format_in)
+    each_named = len(found) <= len(paths)
+    order = Order(_codes(select), _codes(ignore), _mapping(renames), format_in, pictures=each_named)
+    with _progress(len(found)) as tell:
+        told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
+    answers = [each for each in told if isinstance(each, Diagnosis)]
+    failures = [each for each in told if isinstance(each, Failure)]
+    if format_ == "text" and len(told) > len(paths):
+        _print_table(told)
+    else:
+        for failure in failures:
+            click.echo(failure.error, err=True)  # the others may still be readable
+        several = max(len(told), len(paths)) > 1
+        if answers or several:
+            _print(answers, format_, several=several)
+    if explain_names:
+        _print_names(found, order.mapping, to_stderr=format_ != "text")
+    ctx.exit(_exit_code(answers, fail_on))
+
+
+def _find(paths: Sequence[str], format_in: str | None) -> list[Job]:
+    """The runs at all paths. A path without any is told of; only when there is no other does it end here."""
+    from bedside.errors import BedsideError
+    from bedside.logs import find_runs
+    from bedside.logs.remote import is_remote, remote_runs
+
+    found: list[Job] = []
     for path in paths:
         try:
-            answers.append(examine(load(path), catalogue))
+            found += remote_runs(path) if is_remote(path) else find_runs(path, format_in=format_in)
         except BedsideError as error:
             if len(paths) == 1:
                 raise
-            click.echo(str(error), err=True)  # the others may still be readable
-    _print(answers, format_, several=len(paths) > 1)
-    ctx.exit(_exit_code(answers, fail_on))
+            click.echo(str(error), err=True)
+    return found
+
+
+def _mapping(renames: Sequence[str]) -> dict[str, str]:
+    from bedside.errors import BadOption
+
+    pairs = [word.partition("=") for word in renames]
+    for word, (old, equals, new) in zip(renames, pairs, strict=True):
+        if not (old.strip() and equals and new.strip()):
+            raise BadOption(
+                f"--map {word!r} says nothing.",
+                expected="a metric's name in the log, =, and ours: loss, val/loss, val/accuracy, grad_norm, lr",
+                try_="--map my_objective=loss",
+            )
+    return {old.strip(): new.strip() for old, _, new in pairs}
+
+
+@contextmanager
+def _progress(runs: int) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on the terminal while many runs are read; nothing elsewhere."""
+    if runs <= SOON_DONE or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading runs", total=runs)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print_table(told: Sequence[Diagnosis | Failure]) -> None:
+    from bedside.report.screen import show, width
+    from bedside.report.table import table_lines
+
+    show(table_lines(told, width()))
+
+
+def _print_names(found: Sequence[Job], mapping: Mapping[str, str] | None, *, to_stderr: bool) -> None:
+    from bedside.logs import RunFiles, read_run
+
+    for each in found:
+        if isinstance(each, RunFiles):
+            names = read_run(each, mapping).environment.get("names", {})
+            wide = max(map(len, names), default=0)
+            click.echo(f"\nNames in {each.name}:", err=to_stderr)
+            for old, new in names.items():
+                click.echo(f"  {old:<{wide}}  {'kept' if old == new else '→ ' + new}", err=to_stderr)
 
 
 def _codes(words: Sequence[str]) -> list[str]:

@@ -157,14 +157,14 @@ def _listed(folder: Path, root: Path) -> tuple[list[Path], list[Path]]:
         try:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(folder / entry.name)
-            elif _may_be_a_log(entry.name) and entry.is_file() and (not entry.is_symlink() or _inside(entry, root)):
+            elif may_be_a_log(entry.name) and entry.is_file() and (not entry.is_symlink() or _inside(entry, root)):
                 files.append(folder / entry.name)
         except OSError:
             continue
     return files, folders
 
 
-def _may_be_a_log(name: str) -> bool:
+def may_be_a_log(name: str) -> bool:
     return "tfevents" in name or os.path.splitext(name)[1].lower() in SUFFIXES or name.lower() in NAMES
 
 
