@@ -99,8 +99,8 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
         facts["numbers"] = " · ".join(f"{words(key)} {value(each)}" for key, each in finding.evidence.items())
     yield "<dl>" + "".join(f"<dt>{key}</dt><dd>{escape(said)}</dd>" for key, said in facts.items() if said) + "</dl>"
     if finding.try_ and full:
-        rows = "".join(f"<li>{_prose(capital(each))}</li>" for each in finding.try_)
-        yield f"<p>What to try, most likely first:</p><ol>{rows}</ol>"
+        advice = "".join(f"<li>{_prose(capital(each))}</li>" for each in finding.try_)
+        yield f"<p>What to try, most likely first:</p><ol>{advice}</ol>"
     elif finding.try_:
         yield f"<p>Try: {_prose(finding.try_[0])}</p>"
     if full and finding.could_also_be:
