@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from bedside.errors import unknown_name
+from bedside.rules.accumulating_gradient import accumulating_gradient
 from bedside.rules.constant_loss import constant_loss
+from bedside.rules.dead_layer import dead_layer
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.dominant_module import dominant_module
 from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.exploding_gradient import exploding_gradient
 from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
+from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
@@ -20,6 +23,7 @@ from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.undersized_update import undersized_update
@@ -30,7 +34,9 @@ CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
     nonfinite_gradient,
     diverging_loss,
+    loss_at_chance,
     stuck_from_start,
+    stalled_loss,
     constant_loss,
     oscillating_loss,
     loss_spike,
@@ -42,6 +48,8 @@ CATALOGUE: tuple[Rule, ...] = (
     gradient_always_clipped,
     silent_parameter,
     dominant_module,
+    accumulating_gradient,
+    dead_layer,
     oversized_update,
     undersized_update,
     runaway_weights,

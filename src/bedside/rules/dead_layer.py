@@ -1,0 +1,134 @@
+"""Layers get a gradient of exactly zero while others learn: the signal ends at one place.
+
+## What it sees
+Modules whose gradient norm is exactly zero, batch after batch, while the gradient of others is not.
+
+## Why it matters
+Zero is no small number: no unit of the layer reacts to any example any more (all ReLUs off, a factor of zero, a
+saturated sigmoid in low precision). Nothing in front of it can learn either, and no learning rate brings it back. The
+back of the network still lowers the loss a little, which hides it.
+
+## How it decides
+A leaf is dead when its norm is zero (less than `zero` of the largest) at `always` of the readings in the second half of
+the run. The place is the last dead leaf in model order: in front of it everything is cut off. When all of them are
+dead, the loss must be other than zero. Parameters that have no gradient at all are silent-parameter's business.
+
+## When it is wrong
+Experts and branches that few batches use. Modules frozen by a learning rate of zero still have gradients.
+
+## What to try
+1. Look at the outputs of the named layer on one batch: how many are not zero?
+2. Start its bias at 0 and its weights with He initialisation; leaky ReLU or GELU instead of ReLU.
+3. If it died during training, lower the learning rate: one large step can switch all units off.
+
+## Example
+>>> from bedside.testing import a_run
+>>> norms = {"0": 0.0, "2": 0.0, "4": 0.02, "6": 0.3}
+>>> print(*dead_layer.check(a_run(loss=[2.3] * 100, grad_norm=norms)))
+GRD108 dead-layer: No gradient gets past `2`: it and 1 layer in front of it have had exactly zero since step 0.
+
+## References
+- Lu et al. (2020), Dying ReLU and initialization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import GRAD_NORM, LOSS
+from bedside.report.wording import listed, number, plural
+from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.leaves import leaves, places
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    zero: float = 1e-12  # of the largest leaf: beyond what any layer passes on, within what float32 can hold
+    always: float = 0.95  # of the readings: an odd batch may still wake a unit
+    readings: int = 20
+
+
+@rule("GRD108", severity=Severity.ERROR, needs=[GRAD_NORM.per_owner], limits=Limits())
+def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
+    silent = {p.owner for p in run.parameters if p.gradient_steps == 0 and p.watched_steps > 0}
+    layers = [series for series in leaves(run, GRAD_NORM) if series.owner not in silent and len(series)]
+    if len(layers) < 2:
+        return
+    if min(map(len, layers)) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of grad_norm per module, has {min(map(len, layers))}")
+    zero = [_zero(series, layers, limits) for series in layers]
+    later = [each[len(each) // 2 :] for each in zero]
+    dead = [index for index, each in enumerate(later) if each.mean() >= limits.always]
+    everywhere = len(dead) == len(layers)
+    if not dead or (everywhere and not _something_to_learn(run)):
+        return
+    last = layers[dead[-1]]
+    cut_off = dead == list(range(len(dead)))
+    owners = [series.owner for series in layers]
+    names = [layers[index].owner for index in dead]
+    first = _since(last, zero[dead[-1]])
+    if everywhere:
+        where = []
+        message = (
+            f"All {plural(len(layers), 'module')} have had a gradient of exactly zero since {moment(run, first)}, "
+        )
+        message += f"with the loss at {number(run.loss.median(10))}."
+    elif cut_off:
+        front = len(dead) - 1
+        message = f"No gradient gets past `{last.owner}`: it"
+        message += f" and {plural(front, 'layer')} in front of it have" if front else " has"
+        message += f" had exactly zero since {moment(run, first)}."
+        where = [last.owner, *(name for name in names if name != last.owner)]
+    else:
+        where = places(names, of=owners)
+        message = f"{listed(f'`{name}`' for name in where)} {'has' if len(where) == 1 else 'have'} had a gradient of "
+        message += f"exactly zero since {moment(run, first)}."
+    yield dead_layer.finding(
+        message,
+        first_step=first,
+        last_step=last.last_step,
+        confidence=0.95 if cut_off else 0.8,
+        where=where,
+        evidence={"dead": names[:20], "leaves": len(layers), "died": first > last.first_step},
+        series=[last.key, layers[min(dead[-1] + 1, len(layers) - 1)].key, LOSS.name],
+        could_also_be=(
+            "A branch that no batch uses (an expert, a task of its own): count how often `forward` reaches it.",
+            "A factor of zero on the way (a zero-initialised gate, a mask): print the layer's output.",
+        ),
+        try_=_advice(run, last, first),
+        severity=Severity.ERROR if cut_off else Severity.WARNING,
+    )
+
+
+def _zero(series: Series, layers: Sequence[Series], limits: Limits) -> NDArray[np.bool_]:
+    """Where this leaf's norm is nothing beside the largest one."""
+    largest = max(each.finite().values.max(initial=0.0) for each in layers)
+    return np.asarray(series.values <= limits.zero * largest)
+
+
+def _something_to_learn(run: Run) -> bool:
+    """Whether the loss is not simply zero: a margin loss that every example meets has no gradient left."""
+    loss = run.loss.finite()
+    return len(loss) > 0 and abs(loss.median(10)) > 1e-6 * float(np.abs(loss.values).max())
+
+
+def _since(series: Series, zero: NDArray[np.bool_]) -> int:
+    """The first step since which it stayed zero, but for single readings."""
+    alive = np.flatnonzero(np.convolve(np.pad(~zero, 1, "edge"), np.ones(3), "valid") >= 2)
+    return int(series.steps[min(len(series) - 1, int(alive[-1]) + 1 if len(alive) else 0)])
+
+
+def _advice(run: Run, layer: Series, first: int) -> list[str]:
+    look = f"Print how many outputs of `{layer.owner}` are not zero, after its activation, on one batch."
+    start = f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."
+    if first > layer.first_step:  # it was alive
+        return [lower_learning_rate(run, max(0, first - 1)), look, start]
+    return [start, look]

@@ -1,0 +1,63 @@
+import numpy as np
+
+from bedside.finding import NotExamined, Severity
+from bedside.record.run import Parameter
+from bedside.rules.dead_layer import dead_layer
+from bedside.testing import a_run
+
+NOISE = np.exp(0.3 * np.random.default_rng(0).standard_normal(200))
+
+
+def check(norms, **more):
+    return dead_layer.check(a_run(loss=2.3, grad_norm={o: n * NOISE for o, n in norms.items()}, **more))
+
+
+def test_names_the_place_past_which_no_gradient_gets():
+    [found] = check({"0": 0, "2": 0, "4": 0.1, "6": 0.3})
+    assert (found.severity, found.where) == (Severity.ERROR, ("2", "0"))
+    assert "past `2`" in found.message
+    assert "bias of `2`" in found.try_[0]
+
+
+def test_dates_a_death_in_mid_run_and_then_recommends_the_learning_rate():
+    norms = dict.fromkeys(("0", "2", "4", "6"), 0.2 * NOISE)
+    for owner in ("0", "2"):
+        norms[owner] = np.where(np.arange(200) < 60, norms[owner], 0.0)
+    [found] = dead_layer.check(a_run(loss=2.3, lr=0.5, grad_norm=norms))
+    assert found.first_step == 60
+    assert found.try_[0] == "Lower the learning rate from 0.5 to about 0.05."
+
+
+def test_is_a_warning_when_only_a_branch_is_dead():
+    [found] = check({"stem": 0.2, "branch.0": 0, "branch.1": 0, "head": 0.3})
+    assert (found.severity, found.where) == (Severity.WARNING, ("branch",))
+
+
+def test_speaks_when_every_gradient_is_zero_and_the_loss_is_not():
+    norms = {owner: np.r_[0.1, np.zeros(99)] for owner in ("a", "b", "c")}
+    [found] = dead_layer.check(a_run(loss=[10.3] * 100, grad_norm=norms))
+    assert found.first_step == 1
+    assert "All 3 modules" in found.message
+
+
+def test_stays_silent_when_a_margin_loss_is_met_by_every_example():
+    norms = {owner: np.r_[0.1 * np.ones(50), np.zeros(150)] for owner in ("a", "b")}
+    assert not dead_layer.check(a_run(loss=np.r_[np.linspace(1, 0.1, 50), np.zeros(150)], grad_norm=norms))
+
+
+def test_stays_silent_when_gradients_are_small_but_there():
+    assert not check({"0": 1e-9, "2": 1e-7, "4": 0.1, "6": 0.3})
+
+
+def test_stays_silent_when_a_zero_initialised_head_holds_the_gradient_back_at_first():
+    norms = {"a": np.r_[np.zeros(3), NOISE[3:]], "head": NOISE}
+    assert not dead_layer.check(a_run(loss=2.3, grad_norm=norms))
+
+
+def test_leaves_parameters_without_any_gradient_to_silent_parameter():
+    silent = Parameter("front.weight", "front", 10, gradient_steps=0, watched_steps=200)
+    assert not check({"front": 0, "body": 0.2, "head": 0.3}, parameters=[silent])
+
+
+def test_says_so_when_the_run_is_too_short():
+    assert isinstance(dead_layer.examine(a_run(steps=5, loss=2.0, grad_norm={"a": 0.0, "b": 1.0})), NotExamined)
