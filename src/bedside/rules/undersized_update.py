@@ -14,8 +14,8 @@ hour of it is lost.
 of them slow, never all), and the loss has improved by less than `improved`.
 
 ## When it is wrong
-Fine-tuning and reinforcement learning at learning rates of 1e-6 on purpose, where the loss is not meant to fall. It
-misses runs in which some module started at zero: any step is large against that one.
+Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
+module started at zero: any step is large against that one.
 
 ## What to try
 1. The learning rate at which a step is a thousandth of the weights.
@@ -47,6 +47,7 @@ from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
 from bedside.report.wording import number, steps
 from bedside.rules.advice import learning_rate, new_learning_rate
 from bedside.rules.leaves import leaves
+from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
 
 
@@ -71,7 +72,7 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     modules = [m for series in leaves(run, RELATIVE_UPDATE) if (m := _main_part(run, series, limits).median()) > 0]
     if modules and max(modules) > limits.healthy:
         return
-    loss = run.loss.finite()
+    loss = training_loss_to_fall(run, fewest=10)
     start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
     if start - end > limits.improved * abs(start):
         return

@@ -134,7 +134,7 @@ def _onset(front: Series, back: Series, limits: Limits) -> int:
     """The first step since which the front stayed starved, but for single readings."""
     _, i, j = np.intersect1d(front.steps, back.steps, return_indices=True)
     starved = front.values[i] < limits.ratio * back.values[j]
-    fed = np.flatnonzero(np.convolve(~starved, np.ones(3), "same") >= 2)  # two of three neighbours
+    fed = np.flatnonzero(np.convolve(np.pad(~starved, 1, "edge"), np.ones(3), "valid") >= 2)  # two of three neighbours
     return int(front.steps[i][min(len(i) - 1, int(fed[-1]) + 1 if len(fed) else 0)])
 
 
