@@ -1,21 +1,23 @@
-"""A collector reads one kind of vital on sampled steps; between them it leaves no hook behind.
+"""A collector reads one kind of vital; between samples it leaves no hook behind.
 
 The monitor calls, for every step at which the collector is due::
 
-    attach(step)     before the first forward of the step: put hooks on, replace functions
-    (forward, backward, optimizer.step)
-    detach(step)     after the optimizer's step: take everything off, put what was heard on the freight
+    attach(step)     before the first forward of the step: get ready
+    reads(forward)   a training forward begins: put hooks on, replace functions
+    read()           that forward is over: take everything off again
+    detach(step)     after the optimizer's step: put what was heard on the freight
     rows()           some steps later, when the freight has been unloaded: the numbers, as rows of a metric set
 
-What is heard stays on the device (`freight.put` gives a Ticket, whose `numbers` are there later), so that no
-collector ever waits for one. A collector that raises is switched off with one warning.
+and on every step, sampled or not, the moments that a collector chooses to hear (`MOMENTS`). What is heard stays on the
+device (`freight.put` gives a Ticket, whose `numbers` are there later), so that no collector ever waits for one. A
+collector that raises is switched off with one warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,10 @@ from numpy.typing import NDArray
 from bedside.record.run import Event, Key
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
 
+    from bedside.collect.door import Door, Forward
     from bedside.collect.freight import Freight
     from bedside.collect.layout import Layout
 
@@ -40,21 +44,64 @@ class RowSet:
     dtype: str = "f4"
 
 
+@dataclass
+class Patient:
+    """What collectors may look at."""
+
+    model: nn.Module
+    optimizers: Sequence[Optimizer]
+    freight: Freight
+    door: Door
+    layout: Layout  # replaced by the monitor when the model's parameters change
+    rank: int = 0
+    step: int = 0  # the number of the step that is under way
+    facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
+
+
+# Moments of the loop that a collector hears on every step if it has a method of that name.
+MOMENTS = (
+    "forward_begins",
+    "loss_computed",
+    "backward_begins",
+    "backward_ended",
+    "clipped",
+    "step_begins",
+    "step_ended",
+    "scheduler_stepped",
+    "metrics_logged",
+)
+
+
 class Collector:
     """What every collector is; each overrides what it needs."""
 
     name = ""  # the vital group: what cadence, cost and the report call it
+    vitals: tuple[str, ...] = ()  # what it can write; none: it writes events only
 
-    def __init__(self, model: nn.Module, freight: Freight) -> None:
-        self.model = model
-        self.freight = freight
-        self.layout: Layout | None = None  # set by the monitor, anew when the model's parameters change
+    def __init__(self, patient: Patient) -> None:
+        self.patient = patient
+        self.freight = patient.freight
+        self.spent = 0.0  # seconds in hooks of its own since the governor last looked
+
+    @property
+    def model(self) -> nn.Module:
+        return self.patient.model
 
     def attach(self, step: int) -> None:
         """A sampled step begins."""
 
+    def reads(self, forward: Forward) -> bool:
+        """A training forward of a sampled step begins; True if `read` should be called when it is over."""
+        return False
+
+    def read(self) -> None:
+        """The forward is over (or failed): leave nothing behind."""
+
     def detach(self, step: int) -> None:
-        """The step is over (or watching is): leave nothing behind."""
+        """The step is over (or watching is): put what was heard on the freight."""
+
+    def end(self) -> None:
+        """Watching ends: leave nothing behind."""
 
     def rows(self) -> Iterable[RowSet]:
         """What has arrived since the last call."""
@@ -63,3 +110,15 @@ class Collector:
     def events(self) -> Iterable[Event]:
         """What happened once, since the last call."""
         return ()
+
+    # The moments, in the order of the loop; those that a collector does not override cost nothing.
+
+    forward_begins: Callable[[Forward], None] | None = None
+    loss_computed: Callable[[str, Any, Any], None] | None = None  # name of the function, prediction, target
+    backward_begins: Callable[[Any, Sequence[Tensor]], None] | None = None  # what backward got; the losses, unscaled
+    backward_ended: Callable[[bool], None] | None = None  # whether it was this model's
+    clipped: Callable[[Sequence[Tensor], float, Tensor], None] | None = None  # parameters, max_norm, total norm
+    step_begins: Callable[[Optimizer, bool], None] | None = None  # the optimizer, and whether it got a closure
+    step_ended: Callable[[Optimizer, bool], None] | None = None
+    scheduler_stepped: Callable[[Any], None] | None = None
+    metrics_logged: Callable[[Sequence[str]], None] | None = None  # vitals that the user logged

@@ -53,6 +53,11 @@ class LossListener:
         if isinstance(loss, Tensor) and isinstance(scaled, Tensor) and loss.numel() == 1:
             self._unscaled[id(scaled)] = (scaled, loss.detach(), divisors_of(loss))
 
+    @property
+    def coming(self) -> list[Tensor]:
+        """The losses of the backward that is about to run: unscaled, detached."""
+        return [value for value, _ in self._coming]
+
     def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
         if self._after_step:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,8 +21,9 @@ from bedside.collect import patches
 from bedside.collect.alarms import Alarms, print_alarm
 from bedside.collect.beat import Beat
 from bedside.collect.cadence import Cadence
-from bedside.collect.collector import Collector
+from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
+from bedside.collect.door import Door, Forward
 from bedside.collect.freight import Freight
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
@@ -71,6 +72,7 @@ class Monitor:
         gradients: bool = True,
         updates: bool = True,
         collectors: Sequence[type[Collector]] = (),
+        config: Mapping[str, Any] | None = None,
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
     ) -> None:
@@ -93,9 +95,13 @@ class Monitor:
         self._next_layout: Layout | None = None
         self._freight = Freight()
         self._cadence = Cadence()
-        self._collectors = [make(model, self._freight) for make in collectors]
+        self._door = Door(model)
+        self._patient = Patient(model, self.optimizers, self._freight, self._door, self._layout, self.rank)
+        self._collectors = [make(self._patient) for make in collectors]
+        self._hears = {moment: [c for c in self._collectors if getattr(c, moment) is not None] for moment in MOMENTS}
         self._attached: list[Collector] = []
         self._growing = GrowingRun(str(self._run_dir))
+        self._note_facts(config or {})
         self._pulse = Pulse(self._write)
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
@@ -125,6 +131,7 @@ class Monitor:
         self._covered: dict[str, Any] = {}
         self._check_coverage()
         patches.listen(self)
+        self._door.open(lambda forward: self._tell("forward_begins", forward), self._failed)
         atexit.register(self._at_exit)
         self._attach_collectors()
 
@@ -155,17 +162,18 @@ class Monitor:
             vital = _vital(name, of_validation)
             self._store.metric(step, vital, number)
             self._growing.metric(step, vital, number)
+        self._tell("metrics_logged", [_vital(name, of_validation) for name in values])
 
     @contextmanager
     def validation(self) -> Iterator[None]:
         """Marks an evaluation: what is logged inside is a validation metric."""
         self._still_open("validation")
         self._event("validation", {"moment": "begin"})
-        self._validating = True
+        self._validating = self._door.validating = True
         try:
             yield
         finally:
-            self._validating = False
+            self._validating = self._door.validating = False
             self._event("validation", {"moment": "end"})
 
     def epoch(self, number: int | None = None) -> None:
@@ -224,10 +232,14 @@ class Monitor:
         if self._arrival is None and not self._arrival_handles:
             self._listen_for_arrival()
         self._losses.before(tensors, gradient, self._layout.parameters)
+        self._door.before_backward()
+        self._tell("backward_begins", tensors, self._losses.coming)
 
     @_unharmed
     def after_backward(self) -> None:
         ours = self._losses.after()
+        self._door.after_backward(ours)
+        self._tell("backward_ended", ours)
         if ours and self._arrival_handles and self._arrival:
             self._remove_arrival_hooks()
             self._next_layout = lay_out(self.model, self._arrival)
@@ -238,6 +250,15 @@ class Monitor:
     def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
         if isinstance(total_norm, Tensor):
             self._steps.clipped(parameters, max_norm, total_norm)
+            self._tell("clipped", parameters, max_norm, total_norm)
+
+    @_unharmed
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
+        self._tell("loss_computed", function, prediction, target)
+
+    @_unharmed
+    def scheduler_stepped(self, scheduler: Any) -> None:
+        self._tell("scheduler_stepped", scheduler)
 
     @_unharmed
     def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
@@ -259,10 +280,12 @@ class Monitor:
         if self._scaler_waits_for == id(optimizer):
             self._scaler_waits_for = None
             self._steps.scaler_will_step(optimizer, self._scale_now)
+        self._tell("step_begins", optimizer, _has_closure(args, kwargs))
         self._steps.before(optimizer, _has_closure(args, kwargs))
 
     @_unharmed
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._tell("step_ended", optimizer, _has_closure(args, kwargs))
         self._steps.after(optimizer, _has_closure(args, kwargs))
 
     # How they are joined.
@@ -270,6 +293,7 @@ class Monitor:
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
         self._detach_collectors(beat.step)
+        self._door.step_ended()
         if self._next_layout is not None:  # learnt inside optimizer.step(closure); now nothing is half read
             self._set_layout(self._next_layout)
         if len(self._pulse) >= FLUSH_STEPS or time.perf_counter() - self._last_flush > FLUSH_SECONDS:
@@ -278,11 +302,12 @@ class Monitor:
 
     def _attach_collectors(self) -> None:
         """The next step begins: whoever is due listens to it."""
+        self._patient.step = self.step
         for collector in list(self._collectors):
             if self._cadence.due(collector.name, self.step):
-                collector.layout = self._layout
                 if self._safely(collector, lambda c: c.attach(self.step)):
                     self._attached.append(collector)
+        self._door.expect(self._attached)
 
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []
@@ -294,13 +319,33 @@ class Monitor:
         try:
             call(collector)
         except Exception as error:
-            if collector in self._collectors:
-                self._collectors.remove(collector)
-            self._event("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
-            message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
-            warnings.warn(message, RuntimeWarning, stacklevel=5)
+            self._failed(collector, error)
             return False
         return True
+
+    def _failed(self, collector: Collector, error: Exception) -> None:
+        if collector not in self._collectors:
+            return
+        self._collectors.remove(collector)
+        for hearing in self._hears.values():
+            if collector in hearing:
+                hearing.remove(collector)
+        with suppress(Exception):
+            collector.end()
+        self._event("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
+        message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
+        warnings.warn(message, RuntimeWarning, stacklevel=5)
+
+    def _tell(self, moment: str, *what: Any) -> None:
+        """Let the collectors that want to hear of this moment hear of it."""
+        for collector in tuple(self._hears[moment]):
+            self._safely(collector, lambda c: getattr(c, moment)(*what))
+
+    def _note_facts(self, facts: Mapping[str, Any]) -> None:
+        """What is known about the run, for its config."""
+        if facts:
+            self._store.config(facts)
+            self._growing.config = {**self._growing.config, **facts}
 
     def _collect_rows(self, collector: Collector) -> None:
         for rows in collector.rows():
@@ -318,6 +363,8 @@ class Monitor:
         losses = self._pulse.flush()
         for collector in list(self._collectors):
             self._safely(collector, self._collect_rows)
+        learnt, self._patient.facts = self._patient.facts, {}
+        self._note_facts(learnt)
         self._epoch_losses += [loss for _, loss in losses]
         self._last_flush = time.perf_counter()
         if not self._layout.same_parameters(self.model):
@@ -347,7 +394,7 @@ class Monitor:
         self._growing.parameters = table
 
     def _set_layout(self, layout: Layout) -> None:
-        self._layout = layout
+        self._layout = self._patient.layout = layout
         self._next_layout = None
         self._steps.relayout(layout)
         self._pulse.start_counting(layout)
@@ -410,6 +457,9 @@ class Monitor:
 
     def _detach(self) -> None:
         self._detach_collectors(self.step)
+        self._door.close()
+        for collector in list(self._collectors):
+            self._safely(collector, lambda c: c.end())
         patches.stop_listening(self)
         for handle in self._handles:
             handle.remove()

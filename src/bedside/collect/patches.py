@@ -1,8 +1,8 @@
 """The few torch functions that are replaced while somebody watches, and put back afterwards.
 
-Three places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of
-`clip_grad_norm_` (so that early `from torch.nn.utils import clip_grad_norm_` does not escape), and two methods of
-`GradScaler`. Patches are shared by all monitors, installed with the first and removed with the last; calling
+These places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of
+`clip_grad_norm_` (so that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of
+`GradScaler`, the loss functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors, installed with the first and removed with the last; calling
 through them with nobody listening costs one loop over an empty list.
 """
 
@@ -14,10 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.amp.grad_scaler import GradScaler
+from torch.nn import functional as F
 from torch.nn.utils import clip_grad
+from torch.optim import lr_scheduler
 
 if TYPE_CHECKING:
     from bedside.collect.monitor import Monitor
+
+# The functions that loss modules (nn.CrossEntropyLoss …) call as well; each takes (prediction, target, …).
+LOSSES = (
+    "cross_entropy",
+    "nll_loss",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "kl_div",
+)
 
 LISTENING: list[Monitor] = []
 _originals: list[tuple[Any, str, Any]] = []
@@ -41,6 +56,15 @@ def _install() -> None:
     _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
     _replace(GradScaler, "scale", _scale)
     _replace(GradScaler, "step", _scaler_step)
+    for name in LOSSES:
+        _replace(F, name, _loss)
+    for scheduler in vars(lr_scheduler).values():  # those that have a step of their own, and the base of the rest
+        if (
+            isinstance(scheduler, type)
+            and issubclass(scheduler, lr_scheduler.LRScheduler)
+            and "step" in vars(scheduler)
+        ):
+            _replace(scheduler, "step", _scheduler_step)
 
 
 def _remove() -> None:
@@ -98,5 +122,31 @@ def _scaler_step(original: Any) -> Any:
         for monitor in LISTENING:
             monitor.after_scaler_step(self, optimizer)
         return result
+
+    return step
+
+
+def _loss(original: Any) -> Any:
+    name = original.__name__
+
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            prediction, target = _both(*args, **kwargs)
+            for monitor in LISTENING:
+                monitor.loss_computed(name, prediction, target)
+        return original(*args, **kwargs)
+
+    return loss
+
+
+def _both(input: Any = None, target: Any = None, *_: Any, **__: Any) -> tuple[Any, Any]:
+    return input, target
+
+
+def _scheduler_step(original: Any) -> Any:
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for monitor in LISTENING:
+            monitor.scheduler_stepped(self)
+        return original(self, *args, **kwargs)
 
     return step

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.monitor import Monitor
 from bedside.collect.pulse import CLIP, MOVES, NORMS
+from bedside.collect.vitals import COLLECTORS
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
 from bedside.record.environment import environment
@@ -82,12 +83,13 @@ def _watch(
     else:
         store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
     store.environment(environment(device=_device(model), seed=torch.initial_seed()))
-    store.config({**_known_about(model, optimizers), **(config or {})})
     return Monitor(
         model,
         optimizers,
         store,
         rank=rank,
+        config={**_known_about(model, optimizers), **(config or {})},
+        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)],
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
         updates=wanted is None or bool(wanted & NEEDS_UPDATES),
         on_finding=on_finding,
