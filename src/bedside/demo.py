@@ -21,9 +21,9 @@ from bedside.finding import Diagnosis
 
 EPOCHS = 25
 BATCH = 64
-CLIP = 5.0
-PEAK_RATE = 3e-3
-WARM_UP = 60  # steps
+CLIP = 1.0
+PEAK_RATE = 0.1
+WARM_UP = 50  # steps
 
 
 def main() -> int:
@@ -71,7 +71,7 @@ def _data() -> tuple[Any, Any, Any, Any]:
     from sklearn.datasets import load_digits
 
     pixels, digits = load_digits(return_X_y=True)
-    inputs = torch.log(torch.tensor(pixels, dtype=torch.float32) / 16 + 0.01)
+    inputs = torch.log(torch.tensor(pixels, dtype=torch.float32) / 16 + 0.003)
     targets = torch.tensor(digits)
     order = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))
     train, validation = order[:1400], order[1400:]
@@ -82,17 +82,28 @@ def _net(random_scale: bool) -> Any:
     import torch
     from torch import nn
 
+    class Block(nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.norm = nn.LayerNorm(width)
+            self.up = nn.Linear(width, 2 * width)
+            self.down = nn.Linear(2 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.down(torch.relu(self.up(self.norm(x))))
+
     class LogDigits(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, width: int = 64) -> None:
             super().__init__()
             self.pixel_scale = nn.Parameter(torch.randn(64) if random_scale else torch.ones(64))
-            self.front = nn.Linear(64, 64)
-            self.layers = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(4)])
-            self.head = nn.Linear(64, 10)
+            self.front = nn.Linear(64, width)
+            self.layers = nn.Sequential(*[Block(width) for _ in range(4)])
+            self.norm = nn.LayerNorm(width)
+            self.head = nn.Linear(width, 10)
 
         def forward(self, log_brightness: Any) -> Any:
             brightness = torch.exp(log_brightness * self.pixel_scale)
-            return self.head(self.layers(self.front(brightness)))
+            return self.head(self.norm(self.layers(self.front(brightness))))
 
     return LogDigits()
 
@@ -107,7 +118,7 @@ def _train(random_scale: bool, run_dir: Path, console: Any) -> tuple[Diagnosis, 
     x, y, x_val, y_val = _data()
     torch.manual_seed(0)
     model = _net(random_scale)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE)
+    optimizer = torch.optim.SGD(model.parameters(), lr=PEAK_RATE, momentum=0.9)
     steps = EPOCHS * (len(x) // BATCH)
     warm = torch.optim.lr_scheduler.LinearLR(optimizer, 0.05, total_iters=WARM_UP)
     decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps - WARM_UP)
