@@ -23,7 +23,7 @@ from bedside.collect.beat import Beat
 from bedside.collect.cadence import Cadence
 from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
-from bedside.collect.door import Door, Forward
+from bedside.collect.door import Door
 from bedside.collect.freight import Freight
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
@@ -304,9 +304,9 @@ class Monitor:
         """The next step begins: whoever is due listens to it."""
         self._patient.step = self.step
         for collector in list(self._collectors):
-            if self._cadence.due(collector.name, self.step):
-                if self._safely(collector, lambda c: c.attach(self.step)):
-                    self._attached.append(collector)
+            due = self._cadence.due(collector.name, self.step)
+            if due and self._safely(collector, lambda c: c.attach(self.step)):
+                self._attached.append(collector)
         self._door.expect(self._attached)
 
     def _detach_collectors(self, step: int) -> None:

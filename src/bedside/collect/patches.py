@@ -1,9 +1,10 @@
 """The few torch functions that are replaced while somebody watches, and put back afterwards.
 
-These places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of
-`clip_grad_norm_` (so that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of
-`GradScaler`, the loss functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors, installed with the first and removed with the last; calling
-through them with nobody listening costs one loop over an empty list.
+These places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of `clip_grad_norm_` (so
+that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of `GradScaler`, the loss
+functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors,
+installed with the first and removed with the last; calling through them with nobody listening costs one loop over an
+empty list.
 """
 
 from __future__ import annotations
