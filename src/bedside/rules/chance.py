@@ -21,9 +21,9 @@ from typing import Any
 CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
 LEVEL_KEYS = {"label_entropy": "the entropy of the labels", "target_variance": "the variance of the targets"}
 NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
-VERY_NEAR = 0.006  # when it is only recognised: less than half the distance from ln 9 to ln 10
+VERY_NEAR = 0.005  # when it is only recognised: the third digit, which a chance resemblance rarely reaches
 # Numbers of classes that people train with: small tasks, and the vocabularies of public tokenizers.
-FAMILIAR = (*range(2, 11), 20, 100, 256, 1000, 28996, 30522, 32000, 50257, 50304, 50265, 128256, 151936, 256000)
+FAMILIAR = (2, 3, 4, 5, 8, 10, 20, 100, 256, 1000, 28996, 30522, 32000, 50257, 50304, 50265, 128256, 151936, 256000)
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Chance:
     level: float
     what: str
     known: bool  # computed from the run's own configuration, not recognised from the value
+    classes: int = 0  # 0 for a level that no number of classes stands behind
 
     def __str__(self) -> str:
         return f"{self.what} = {self.level:.3f}"
@@ -49,8 +50,13 @@ def chance_level(config: Mapping[str, Any], value: float) -> Chance | None:
     classes = min(FAMILIAR, key=lambda k: abs(math.log(k) - value))
     level = math.log(classes)
     if abs(value - level) <= VERY_NEAR * level:
-        return Chance(level, f"ln {classes:,}", known=False)
+        return Chance(level, f"ln {classes:,}", known=False, classes=classes)
     return None
+
+
+def known_chance(config: Mapping[str, Any]) -> Chance | None:
+    """The chance level that the configuration tells, whatever the loss is."""
+    return next(iter(_known_levels(config)), None)
 
 
 def _known_levels(config: Mapping[str, Any]) -> list[Chance]:
@@ -59,7 +65,7 @@ def _known_levels(config: Mapping[str, Any]) -> list[Chance]:
     for key in CLASS_KEYS:
         classes = plain.get(key)
         if isinstance(classes, (int, float)) and classes >= 2:
-            levels.append(Chance(math.log(classes), f"ln {int(classes):,}", known=True))
+            levels.append(Chance(math.log(classes), f"ln {int(classes):,}", known=True, classes=int(classes)))
     for key, what in LEVEL_KEYS.items():
         level = plain.get(key)
         if isinstance(level, (int, float)) and level > 0:

@@ -36,11 +36,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number
 from bedside.rules.advice import moment
-from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 
@@ -54,13 +54,7 @@ class Limits:
 
 @rule("LOS105", severity=Severity.WARNING, needs=[], limits=Limits())
 def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = training_loss(run).finite()
-    if not series:
-        raise NotEnough("loss")
-    if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
-    if len(series) < limits.same:
-        raise NotEnough(f"{limits.same} readings of {series.key}, has {len(series)}")
+    series = training_loss_to_fall(run, limits.same)
     count, value = repeats_at_end(series.values), series.last
     from_start = count == len(series)
     first = int(series.steps[len(series) - count])

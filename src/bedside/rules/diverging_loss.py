@@ -42,12 +42,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, lower_learning_rate, moment
-from bedside.rules.losses import is_surrogate, judged_loss
+from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.statistics import Outline, how_sure, outline
 
@@ -66,11 +66,7 @@ class Limits:
 
 @rule("LOS101", severity=Severity.ERROR, needs=[], limits=Limits())
 def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = judged_loss(run).finite()
-    if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
-    if len(series) < limits.fewest:
-        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    series = loss_to_fall(run, limits.fewest)
     positive = float(series.values.min()) > 0
     curve = outline(series)
     # A divergence grows by factors, so its onset shows on the logarithm first.
@@ -83,7 +79,7 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     unit = max(curve.progress, limits.noise * curve.noise)
     given_back = (curve.now - curve.best) / unit if unit > 0 else math.inf
     yield diverging_loss.finding(
-        f"The {'loss' if series.vital == 'loss' else series.key} rises since {moment(run, first)}: from its best of "
+        f"The {called(series)} rises since {moment(run, first)}: from its best of "
         f"{number(curve.best)} at {moment(run, best_step)} to {number(curve.now)}, after starting at "
         f"{number(curve.start)}.",
         first_step=first,

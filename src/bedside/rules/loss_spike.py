@@ -41,12 +41,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.wording import number, plural
 from bedside.rules.advice import learning_rate, lower_learning_rate, moment
-from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.statistics import Spike, how_sure, in_blocks, spikes
 from bedside.rules.statistics.outline import PLACES
@@ -67,13 +67,7 @@ class Limits:
 
 @rule("LOS107", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = training_loss(run).finite()
-    if not series:
-        raise NotEnough("loss")
-    if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
-    if len(series) < limits.fewest:
-        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    series = training_loss_to_fall(run, limits.fewest)
     found = _leaps(run, series, limits) or _leaps(run, _coarse(series), limits)
     shares = [_share(series, spike) for _, spike in found]
     counted = [pair for pair, share in zip(found, shares, strict=True) if share >= limits.part]

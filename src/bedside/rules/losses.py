@@ -60,6 +60,33 @@ def judged_loss(run: Run) -> Series:
     raise NotEnough("loss or val/loss")
 
 
+def loss_to_fall(run: Run, fewest: int) -> Series:
+    """The finite readings of the judged loss, at least `fewest`, of a run whose loss should fall."""
+    return _to_fall(run, judged_loss(run), fewest)
+
+
+def training_loss_to_fall(run: Run, fewest: int) -> Series:
+    """The same for the training loss only."""
+    series = training_loss(run)
+    if not series:
+        raise NotEnough("loss")
+    return _to_fall(run, series, fewest)
+
+
+def _to_fall(run: Run, series: Series, fewest: int) -> Series:
+    finite = series.finite()
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(finite) < fewest:
+        raise NotEnough(f"{fewest} readings of {series.key}, has {len(finite)}")
+    return finite
+
+
+def called(series: Series) -> str:
+    """What a sentence calls it: `loss` for the training loss, its key otherwise."""
+    return "loss" if series.vital == "loss" else series.key
+
+
 def is_surrogate(run: Run) -> bool:
     """True where the loss is a policy-optimisation surrogate (PPO, GRPO): its level means nothing."""
     names = {vital.rsplit("/", 1)[-1].lower() for vital in run.vitals} | {vital.lower() for vital in run.vitals}

@@ -41,12 +41,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Values
 from bedside.report.wording import number, percent
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import is_surrogate, training_loss
+from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.statistics import how_sure, outline, swings
 
@@ -66,13 +66,7 @@ class Limits:
 
 @rule("LOS106", severity=Severity.WARNING, needs=[], limits=Limits())
 def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = training_loss(run).finite()
-    if not series:
-        raise NotEnough("loss")
-    if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
-    if len(series) < limits.fewest:
-        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+    series = training_loss_to_fall(run, limits.fewest)
     curve = outline(series)
     if curve.progress <= 0 or _cyclical(run, limits):
         return

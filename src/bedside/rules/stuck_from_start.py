@@ -44,7 +44,7 @@ from bedside.record.run import Run
 from bedside.report.wording import number, steps
 from bedside.rules.advice import raise_learning_rate
 from bedside.rules.ignorance import signs_of_ignorance
-from bedside.rules.losses import is_surrogate, judged_loss, validation_metrics
+from bedside.rules.losses import called, loss_to_fall, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.statistics import in_blocks, trend
 
@@ -61,13 +61,11 @@ class Limits:
 
 @rule("LOS103", severity=Severity.WARNING, needs=[], limits=Limits())
 def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = judged_loss(run).finite()
-    if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    series = loss_to_fall(run, limits.fewest)
     length = series.last_step - series.first_step + 1
     per_epoch = run.axis == "epoch"
-    if len(series) < limits.fewest or (not per_epoch and length < limits.steps):
-        raise NotEnough(f"{limits.fewest} readings over {limits.steps} steps of {series.key}, has {len(series)}")
+    if not per_epoch and length < limits.steps:
+        raise NotEnough(f"{limits.steps} steps of {series.key}, has {length}")
     if _warming_up(run):
         raise NotEnough("steps after the warm-up of the learning rate")
 
@@ -88,7 +86,7 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     signs = signs_of_ignorance(run, float(means[-1]))
     how = f"has fallen by only {fall / level:.1g} of its level" if creeping and level else "has not moved"
     yield stuck_from_start.finding(
-        f"The {'loss' if series.vital == 'loss' else series.key} {how} in {steps(length, run.axis)}: "
+        f"The {called(series)} {how} in {steps(length, run.axis)}: "
         f"{number(means[0])} then, {number(means[-1])} now{''.join(f', {sign.text}' for sign in signs)}.",
         severity=None if signs else Severity.NOTE,
         first_step=series.first_step,

@@ -12,6 +12,7 @@ autocorrelation time, in units of the curve's own noise.
     outline     the curve without its wiggles: where it began, its best, where it is now
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
+    plateau     since when a curve has been flat
     swings      how often a curve goes all the way up again
     confidence  how sure to be, from how far beyond the limit
 """
@@ -23,6 +24,7 @@ from bedside.rules.statistics.changes import Shift, change_points, level_shift
 from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
 from bedside.rules.statistics.outline import Outline, outline, running_median
+from bedside.rules.statistics.plateau import flat_since
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes
@@ -37,6 +39,7 @@ __all__ = [
     "Trend",
     "autocorrelation_time",
     "change_points",
+    "flat_since",
     "how_sure",
     "in_blocks",
     "is_rounded",

@@ -1,0 +1,95 @@
+"""The loss fell a little and then stopped, far above what a trained model reaches.
+
+## What it sees
+A first fall, then a plateau for a third of the run or more, at a level that is still close to guessing.
+
+## Why it matters
+Part of the network learns (often only the output layer, which learns how frequent each answer is) and the rest does
+not: vanished gradients behind it, a learning rate that decayed too early, or too small a model.
+
+## How it decides
+On means of blocks: at least `moved` of the level was won, nothing more since a point before `flat` of the run, and
+there is a sign that the plateau is a bad one: it is above `ignorant` of the chance level known from the configuration
+(for ten classes or more), or an accuracy never exceeded 0.1. A plateau alone is not a fault: most good runs end on one.
+
+## When it is wrong
+Very hard tasks, whose best known models are little better than guessing.
+
+## What to try
+1. Compare the gradient norms of the first and the last layers: zeros at the front name the cause.
+2. Raise the learning rate tenfold for a few hundred steps; if the loss falls again, the schedule was to blame.
+3. Overfit one batch; if that fails, the model or the loss is broken.
+
+## Example
+>>> from bedside.testing import a_run
+>>> loss = [11.3, 10.7, 10.5, 10.4] + [10.31, 10.29, 10.30, 10.28, 10.30, 10.29] * 12
+>>> print(*stalled_loss.check(a_run(loss=loss, config={"vocab_size": 50280})))
+LOS104 stalled-loss: The loss fell from 10.7 to 10.3 and stopped at step 4, at 95 % of a blind guess (ln 50,280).
+
+## References
+- Glorot and Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.report.wording import number, percent
+from bedside.rules.advice import moment, raise_learning_rate
+from bedside.rules.chance import known_chance
+from bedside.rules.ignorance import low_metric
+from bedside.rules.losses import called, loss_to_fall
+from bedside.rules.rule import rule
+from bedside.rules.statistics import flat_since, how_sure, in_blocks
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 30  # readings: ten for each third
+    moved: float = 0.02  # of the level: less than this is stuck-from-start
+    flat: float = 0.67  # of the run: a last third without any gain
+    ignorant: float = 0.75  # of the chance level: knowing how frequent each token is brings a language model to 0.7
+    classes: int = 10  # for fewer, noisy labels keep good models near chance
+
+
+@rule("LOS104", severity=Severity.WARNING, needs=[], limits=Limits())
+def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = loss_to_fall(run, limits.fewest)
+    blocks = in_blocks(series, most=limits.fewest)
+    means = blocks.means
+    since = flat_since(blocks)
+    fell = float(means[0] - means[-1])
+    if since > limits.flat * len(blocks) or fell < limits.moved * abs(float(means[0])):
+        return
+    now = float(means[-1])
+    chance = known_chance(run.config)
+    near = chance is not None and chance.classes >= limits.classes and now > limits.ignorant * chance.level
+    low = low_metric(run)
+    if near and chance is not None:
+        sign, sure = f"at {percent(now / chance.level)} of a blind guess ({chance.what})", now / chance.level
+    elif low:
+        sign, sure = low, 0.7
+    else:
+        return
+    step = int(blocks.first_steps[since])
+    yield stalled_loss.finding(
+        f"The {called(series)} fell from {number(means[0])} to {number(now)} and "
+        f"stopped at {moment(run, step)}, {sign}.",
+        first_step=step,
+        last_step=series.last_step,
+        confidence=min(sure, how_sure(1 - since / len(blocks), 1 - limits.flat) + 0.25),
+        evidence={"first": float(means[0]), "now": now, "flat_share": 1 - since / len(blocks)},
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=[
+            "gradients that do not reach the front of the network: compare the norms of its first and last layers.",
+            "a learning rate that decayed too early: raise it tenfold for a few hundred steps and see.",
+            "too small a model or too little context for the task: overfit one batch.",
+        ],
+        try_=[
+            "Look at the gradient norm of each layer; zeros at the front name the cause.",
+            raise_learning_rate(run, series.last_step),
+        ],
+    )

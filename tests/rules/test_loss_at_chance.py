@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import Severity
+from bedside.rules.loss_at_chance import loss_at_chance
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+def settling(level, n=300, start=4.0, noise=0.004):
+    return level + (start - level) * np.exp(-np.arange(n) / 10) + noise * RNG.normal(size=n)
+
+
+def test_speaks_at_a_known_level_and_dates_it():
+    (finding,) = loss_at_chance.check(a_run(loss=settling(np.log(37)), config={"model.num_classes": 37}))
+    assert finding.severity == Severity.WARNING
+    assert "ln 37" in finding.message
+    assert finding.first_step < 100
+
+
+def test_speaks_at_the_variance_of_the_targets():
+    (finding,) = loss_at_chance.check(
+        a_run(loss=settling(0.25, start=0.5, noise=0.001), config={"target_variance": 0.25})
+    )
+    assert "variance of the targets" in finding.message
+
+
+def test_a_recognised_level_is_a_warning_only_if_the_accuracy_agrees():
+    loss = settling(np.log(1000), start=7.5)
+    (note,) = loss_at_chance.check(a_run(loss=loss))
+    (warning,) = loss_at_chance.check(a_run(loss=loss, val_accuracy=[0.001, 0.0011, 0.0009]))
+    assert (note.severity, warning.severity) == (Severity.NOTE, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        a_run(loss=settling(1.2), config={"classes": 10}),
+        a_run(loss=np.r_[settling(0.5), settling(np.log(10))], config={"classes": 10}),
+        a_run(loss=np.linspace(2.5, 2.28, 300), config={"classes": 10}),
+        a_run(loss=settling(np.log(10), start=11)),
+    ],
+    ids=["elsewhere", "it was better before", "passing through", "a language model at 2.303"],
+)
+def test_stays_silent(run):
+    assert loss_at_chance.check(run) == []
