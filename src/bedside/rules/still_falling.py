@@ -1,0 +1,67 @@
+"""The run ended while the loss was still falling.
+
+## What it sees
+A finished run whose loss fell, over its last quarter, by a good part of what there is.
+
+## Why it matters
+There was more to win by going on; comparing such runs compares their patience and not their ideas.
+
+## How it decides
+Over the last `last` of the readings the loss falls beyond chance, and as much again would lower it by `gain` of its
+level. A note; never for a run that is still going on.
+
+## When it is wrong
+A schedule that decays the learning rate to zero makes a loss fall at the end, and going on with that rate would not.
+
+## What to try
+1. Train longer: start again with the schedule stretched, or continue from the last checkpoint with warm-up.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*still_falling.check(a_run(loss=[3.0 - 0.01 * k + 0.02 * (k % 3) for k in range(200)], finished=True)))
+LOS110 still-falling: The loss was still falling when the run ended: by 0.49 over its last quarter, to 1.08.
+
+## References
+- Hoffmann et al. (2022), Training compute-optimal large language models: schedules must match the length of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.report.wording import number
+from bedside.rules.losses import called, loss_to_fall
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, outline, trend
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 40  # readings: ten in the last quarter
+    last: float = 0.25  # of the readings
+    gain: float = 0.05  # of the level: what one would train longer for
+
+
+@rule("LOS110", severity=Severity.NOTE, needs=[], limits=Limits())
+def still_falling(run: Run, limits: Limits) -> Iterator[Finding]:
+    if not run.finished:
+        raise NotEnough("a finished run")
+    series = loss_to_fall(run, limits.fewest)
+    end = series.tail(int(limits.last * len(series)))
+    slope, now = trend(end), outline(series).now
+    if not slope.falling or -slope.change < limits.gain * abs(now):
+        return
+    yield still_falling.finding(
+        f"The {called(series)} was still falling when the run ended: by {number(-slope.change)} over its last quarter, "
+        f"to {number(now)}.",
+        first_step=end.first_step,
+        last_step=end.last_step,
+        confidence=how_sure(-slope.change, limits.gain * abs(now)),
+        evidence={"fell": -slope.change, "now": now},
+        series=[series.key, "lr"],
+        could_also_be=["the effect of a learning rate that was just lowered, which does not go on."],
+        try_=[f"Train for half as long again, with the schedule stretched to {int(1.5 * run.steps):,} steps."],
+    )

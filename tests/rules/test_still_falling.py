@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.still_falling import still_falling
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+FALLING = np.linspace(3, 1, 400) + 0.05 * RNG.normal(size=400)
+
+
+def test_notes_a_run_that_ended_too_early():
+    (finding,) = still_falling.check(a_run(loss=FALLING, finished=True))
+    assert finding.severity == Severity.NOTE
+    assert "600 steps" in finding.try_[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_stays_silent_when_it_has_settled(seed):
+    loss = 1 + 2 * np.exp(-np.arange(400) / 40) + 0.05 * np.random.default_rng(seed).normal(size=400)
+    assert still_falling.check(a_run(loss=loss, finished=True)) == []
+
+
+def test_does_not_judge_a_run_that_is_going_on():
+    assert isinstance(still_falling.examine(a_run(loss=FALLING)), NotExamined)
