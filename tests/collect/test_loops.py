@@ -369,12 +369,13 @@ def test_the_rate_of_a_tensor_valued_learning_rate_is_the_one_used(tmp_path):
 
 
 def test_norms_are_exact_at_any_size():
-    from bedside.collect.squares import squares
+    from bedside.collect.squares import Gauge
 
     torch.manual_seed(0)
-    large = torch.randn(20_000_000)
-    exact = float((large.double() ** 2).sum())
-    assert abs(float(squares([large])[0]) / exact - 1) < 1e-6
+    tensors = [torch.randn(20_000_000), torch.randn(3)]
+    measured = Gauge(tensors).squares(tensors)
+    for tensor, square in zip(tensors, measured.tolist(), strict=True):
+        assert square == pytest.approx(float((tensor.double() ** 2).sum()), rel=1e-6)
 
 
 def test_clipping_imported_early_does_not_escape(tmp_path):

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -20,7 +19,7 @@ from bedside.collect.clipping import ClipCall, members_of
 from bedside.collect.freight import Freight, Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
-from bedside.collect.squares import squares
+from bedside.collect.squares import Gauge, Moved
 
 
 class StepListener:
@@ -48,7 +47,8 @@ class StepListener:
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
         self._clips: list[tuple[ClipCall, Ticket]] = []
-        self._old: list[Tensor] = []  # the weights before the step, in buffers that are kept
+        self._gauges: dict[int, Gauge] = {}
+        self._moved: dict[int, Moved] = {}
         self._last_end: float | None = None
         self._members: dict[int, Members] = {}
         self.relayout(layout)
@@ -56,7 +56,7 @@ class StepListener:
     def relayout(self, layout: Layout) -> None:
         """The model's trainable parameters have changed."""
         self.layout = layout
-        self._old = []
+        self._gauges, self._moved = {}, {}
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
 
     def _members_of(self, optimizer: Optimizer) -> Members:
@@ -174,7 +174,12 @@ class StepListener:
         beat.clips, self._clips = beat.clips + self._clips, []
         if not self._want_gradients:
             return
-        gradients = [p.grad for p in self._parameters(optimizer)]
+        parameters = self._parameters(optimizer)
+        if not parameters:
+            return
+        if id(optimizer) not in self._gauges:
+            self._gauges[id(optimizer)] = Gauge(parameters)
+        gradients = [p.grad for p in parameters]
         absent = tuple(i for i, gradient in enumerate(gradients) if gradient is None)
         scale = getattr(optimizer, "grad_scale", None)
         found_inf = getattr(optimizer, "found_inf", None)
@@ -183,28 +188,24 @@ class StepListener:
         beat.gradients.append(
             Gradients(
                 members=self._members[id(optimizer)],
-                squares=self._freight.put(squares(gradients)),
+                squares=self._freight.put(self._gauges[id(optimizer)].squares(gradients)),
                 absent=absent,
                 scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
             )
         )
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
-        if not self._old:
-            self._old = [torch.empty_like(p, requires_grad=False) for p in self.layout.parameters]
-        members = self._members[id(optimizer)]
-        old = self._old if members is None else [self._old[i] for i in members]
-        with torch.no_grad():
-            torch._foreach_copy_(old, [p.detach() for p in self._parameters(optimizer)])
+        parameters = self._parameters(optimizer)
+        if not parameters:
+            return
+        if id(optimizer) not in self._moved:
+            self._moved[id(optimizer)] = Moved(parameters)
+        self._moved[id(optimizer)].remember(parameters)
 
     def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
-        members = self._members[id(optimizer)]
-        old = self._old if members is None else [self._old[i] for i in members]
-        new = [p.detach() for p in self._parameters(optimizer)]
-        if not new:
+        if (moved := self._moved.get(id(optimizer))) is None:
             return
-        with torch.no_grad():
-            torch._foreach_sub_(old, new)
+        updates, weights = moved.measure(self._parameters(optimizer))
         beat.moves.append(
-            Moves(members, updates=self._freight.put(squares(old)), weights=self._freight.put(squares(new)))
+            Moves(self._members[id(optimizer)], updates=self._freight.put(updates), weights=self._freight.put(weights))
         )
