@@ -8,21 +8,32 @@ from bedside.rules.constant_loss import constant_loss
 from bedside.rules.dead_layer import dead_layer
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.dominant_module import dominant_module
+from bedside.rules.endless_warmup import endless_warmup
 from bedside.rules.epoch_boundary_jump import epoch_boundary_jump
 from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.exploding_gradient import exploding_gradient
+from bedside.rules.frozen_learning_rate import frozen_learning_rate
 from bedside.rules.frozen_validation import frozen_validation
+from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_spike import loss_spike
+from bedside.rules.loss_without_accuracy import loss_without_accuracy
+from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
+from bedside.rules.missing_warmup import missing_warmup
+from bedside.rules.no_learning_rate import no_learning_rate
+from bedside.rules.no_validation import no_validation
 from bedside.rules.noisy_loss import noisy_loss
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.oscillating_loss import oscillating_loss
+from bedside.rules.overconfident import overconfident
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
+from bedside.rules.schedule_ended_early import schedule_ended_early
+from bedside.rules.scheduler_per_batch import scheduler_per_batch
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stalled_loss import stalled_loss
@@ -31,7 +42,10 @@ from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
+from bedside.rules.underfitting import underfitting
 from bedside.rules.undersized_update import undersized_update
+from bedside.rules.unfinished_schedule import unfinished_schedule
+from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 
@@ -51,8 +65,15 @@ CATALOGUE: tuple[Rule, ...] = (
     suspiciously_perfect,
     unbounded_negative_loss,
     overfitting,
+    underfitting,
+    gap_from_start,
     frozen_validation,
+    overconfident,
+    loss_without_accuracy,
+    validation_below_training,
     erratic_validation,
+    no_validation,
+    metric_loss_disagreement,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
@@ -63,7 +84,14 @@ CATALOGUE: tuple[Rule, ...] = (
     oversized_update,
     undersized_update,
     runaway_weights,
+    missing_warmup,
+    schedule_ended_early,
+    unfinished_schedule,
     vanished_learning_rate,
+    frozen_learning_rate,
+    endless_warmup,
+    scheduler_per_batch,
+    no_learning_rate,
     uncovered_parameter,
     stale_optimizer,
 )

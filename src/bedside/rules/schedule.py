@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,8 @@ class Schedule:
     @property
     def ran_out(self) -> bool:
         """Whether it came down by degrees and then rested at next to nothing: a schedule that was over."""
+        if self.vanished >= len(self.rates):
+            return False
         fall = self.vanished - self.warm
         rests = self.resting < len(self.rates) - 1 and self.resting <= self.vanished + 0.2 * (
             len(self.rates) - self.vanished
@@ -44,6 +48,23 @@ class Schedule:
     def _levels(self, start: int, stop: int) -> int:
         """How many different rates there are between two readings: a cosine has many, a step-wise schedule few."""
         return len(np.unique(np.round(np.log10(np.maximum(self.rates.values[start:stop], 1e-30)), 3)))
+
+
+def planned_steps(run: Run) -> int:
+    """How many steps the run was meant to take, as far as its settings say; 0 when they do not."""
+    for name in ("max_steps", "total_steps", "num_training_steps"):
+        value = run.config.get(name)
+        if isinstance(value, (int, float)) and value > 0 and run.axis == "step":
+            return int(value)
+    return 0
+
+
+def schedulers(run: Run) -> list[Mapping[str, Any]]:
+    """One mapping per scheduler of a watched run (`name`, `calls`), or the schedule that a log's settings name."""
+    known = run.config.get("schedulers") or run.config.get("lr_scheduler_type") or []
+    if isinstance(known, (str, Mapping)):
+        known = [known]
+    return [each if isinstance(each, Mapping) else {"name": str(each)} for each in known]
 
 
 def read_schedule(run: Run) -> Schedule | None:

@@ -28,7 +28,7 @@ LRS104 vanished-learning-rate: The learning rate fell from 0.001 to below a thou
 the run followed.
 
 ## References
-- The 11 PM question: "did the schedule decay the rate below usefulness and turn the optimizer into a statue?"
+- Bengio (2012), Practical recommendations for gradient-based training of deep architectures: the learning rate.
 """
 
 from __future__ import annotations

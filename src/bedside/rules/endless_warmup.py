@@ -1,0 +1,88 @@
+"""The learning rate was still warming up when most of the run was over.
+
+## What it sees
+A learning rate that rises for half of the run or longer.
+
+## Why it matters
+Warm-up is meant for the first few per cent. A warm-up counted in the wrong unit (epochs for steps, micro-batches for
+steps) keeps the run at a fraction of its learning rate, and the decay never comes.
+
+## How it decides
+The rate rises steadily and in a straight line from the first reading to its peak, and the peak lies beyond `share` of
+the planned steps; without a plan, the run must be finished and the rate still rising at its end. Exponential rises are
+learning-rate range tests.
+
+## When it is wrong
+One-cycle schedules with an unusually late peak.
+
+## What to try
+1. Warm up over 1 to 10 % of the steps.
+
+## Example
+>>> from bedside.testing import a_run
+>>> rate = [1e-6 * k for k in range(1, 301)]
+>>> print(*endless_warmup.check(a_run(loss=[2.0] * 300, lr=rate, config={"max_steps": 400})))
+LRS106 endless-warmup: The learning rate has been rising for 300 of 400 steps, to 3e-4 so far.
+
+## References
+- Goyal et al. (2017), Accurate, large minibatch SGD: warm-up over the first epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Steps, Values
+from bedside.record.vocabulary import LOSS, LR
+from bedside.report.wording import count, number
+from bedside.rules.rule import rule
+from bedside.rules.schedule import planned_steps, read_schedule
+
+
+@dataclass(frozen=True)
+class Limits:
+    share: float = 0.5  # of the run: one-cycle peaks at 0.3, and recipes warm up over 0.01 to 0.1
+    readings: int = 20
+
+
+@rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits(), preview_since="0.1")
+def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
+    schedule = read_schedule(run)
+    if schedule is None:
+        return
+    rates = schedule.rates
+    if len(rates) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    rise = rates.head(schedule.warm + 1)
+    if len(rise) < limits.readings or not (np.diff(rise.values) >= 0).all() or not _straight(rise.steps, rise.values):
+        return
+    plan = planned_steps(run)
+    if not plan and not (run.finished and schedule.warm == len(rates) - 1):
+        return  # a run in its first minutes
+    length = max(plan, run.steps)
+    took = int(rise.last_step) + 1
+    if took < limits.share * length:
+        return
+    still = schedule.warm == len(rates) - 1
+    yield endless_warmup.finding(
+        f"The learning rate {'has been' if still else 'was'} rising for {count(took)} of {count(length)} steps, to "
+        f"{number(schedule.peak)}{' so far' if still else ''}.",
+        first_step=int(limits.share * length),
+        last_step=rise.last_step,
+        confidence=0.8,
+        evidence={"warm_up": took, "length": length, "peak": schedule.peak},
+        series=[LR.name, LOSS.name],
+        could_also_be=("A cyclic schedule with one very long first rise.",),
+        try_=(f"Warm up over {count(max(1, length // 20))} steps (5 % of the run) instead of {count(took)}.",),
+    )
+
+
+def _straight(steps: Steps, values: Values) -> bool:
+    """Whether the middle of the rise is about half way up: an exponential rise is far below it there."""
+    middle = float(np.interp((steps[0] + steps[-1]) / 2, steps, values))
+    return middle > 0.3 * float(values[-1]) and float(values[0]) < 0.7 * float(values[-1])

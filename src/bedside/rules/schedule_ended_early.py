@@ -1,0 +1,82 @@
+"""The learning-rate schedule came to its end while the run went on.
+
+## What it sees
+A smooth schedule (cosine, linear, polynomial) that has arrived at next to nothing and rests there, with a third of the
+run or more still to go.
+
+## Why it matters
+The schedule was made for another number of steps: per epoch instead of per batch, before gradient accumulation or a
+change of batch size, for one rank instead of eight. Everything after its end is paid for and changes nothing.
+
+## How it decides
+The rate came down by degrees to below a thousandth of its peak, and no longer changes; `share` of the steps (of those
+planned, when the plan is known) come after that.
+
+## When it is wrong
+A deliberate cool-down in which only statistics are collected (batch norm, averaged weights).
+
+## What to try
+1. Give the schedule the number of optimizer steps that the run really takes.
+
+## Example
+>>> import math
+>>> from bedside.testing import a_run
+>>> rate = [1e-3 * 0.5 * (1 + math.cos(math.pi * min(1, k / 100))) for k in range(300)]
+>>> print(*schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=rate)))
+LRS102 schedule-ended-early: The learning rate came to its end at step 98, and 67 % of the run followed: the schedule \
+was made for about 100 steps.
+
+## References
+- Loshchilov and Hutter (2017), SGDR: stochastic gradient descent with warm restarts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import LOSS, LR
+from bedside.report.wording import count, percent
+from bedside.rules.advice import moment
+from bedside.rules.rule import rule
+from bedside.rules.schedule import planned_steps, read_schedule
+
+
+@dataclass(frozen=True)
+class Limits:
+    share: float = 1 / 3  # of the run: less may be a margin left on purpose
+    readings: int = 20  # of the learning rate, and as many steps at rest
+
+
+@rule("LRS102", severity=Severity.WARNING, needs=[LR], limits=Limits())
+def schedule_ended_early(run: Run, limits: Limits) -> Iterator[Finding]:
+    schedule = read_schedule(run)
+    if schedule is None:
+        return
+    rates = schedule.rates
+    if len(rates) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    if not schedule.ran_out or len(rates) - schedule.resting < limits.readings:
+        return
+    ended, rest = int(rates.steps[schedule.vanished]), int(rates.steps[min(schedule.resting, len(rates) - 1)])
+    length = max(run.steps, planned_steps(run))
+    share = 1 - ended / length
+    if share < limits.share:
+        return
+    yield schedule_ended_early.finding(
+        f"The learning rate came to its end at {moment(run, ended)}, and {percent(share)} of the run followed: the "
+        f"schedule was made for about {count(rest)} steps.",
+        first_step=ended,
+        last_step=rates.last_step,
+        confidence=0.9,
+        evidence={"ended": ended, "share": share, "peak": schedule.peak, "last": rates.last, "length": length},
+        series=[LR.name, LOSS.name],
+        could_also_be=("A cool-down on purpose, to collect statistics at fixed weights.",),
+        try_=(
+            f"Make the schedule {count(length)} steps long instead of {count(rest)}.",
+            f"If it counts epochs, step it once per epoch; if it counts steps, divide by the accumulated micro-batches "
+            f"only once: it ran {length / max(1, rest):.2g} times too fast.",
+        ),
+    )

@@ -1,0 +1,134 @@
+"""A schedule that was meant per epoch is stepped at every batch.
+
+## What it sees
+A learning rate that falls by a constant factor every few steps from the very beginning, so that it is gone before the
+first epoch is.
+
+## Why it matters
+`StepLR(step_size=10, gamma=0.1)` stepped once per batch divides the learning rate by a thousand in thirty batches. The
+loss stops where it is, and it looks like a plateau.
+
+## How it decides
+The rate falls geometrically, in equal stretches, from the first step on, and is below a thousandth of its peak within
+`early` of the run. A cosine that comes back up from zero again and again is the same mistake, when the scheduler is
+known to be one without restarts.
+
+## When it is wrong
+Very fast decays on purpose, in runs of a few hundred steps.
+
+## What to try
+1. Move `scheduler.step()` out of the batch loop.
+2. Or give the schedule its numbers in steps.
+
+## Example
+>>> from bedside.testing import a_run
+>>> rate = [0.1 * 0.1 ** (k // 10) for k in range(500)]
+>>> print(*scheduler_per_batch.check(a_run(loss=[2.0] * 500, lr=rate)))
+LRS107 scheduler-per-batch: The learning rate is multiplied by 0.1 every 10 steps from the start: 0.1 is gone by step \
+40.
+
+## References
+- PyTorch documentation, torch.optim.lr_scheduler: "scheduler.step() should be called after each epoch", for most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import EPOCH, LOSS, LR
+from bedside.report.wording import number, plural
+from bedside.rules.advice import moment
+from bedside.rules.rule import rule
+from bedside.rules.schedule import Schedule, read_schedule, schedulers
+
+
+@dataclass(frozen=True)
+class Limits:
+    early: float = 0.1  # of the run: nobody plans to be done by then
+    alike: float = 0.05  # relative: factors and stretches this close are one schedule's
+    drops: int = 3  # of a schedule: two could be by hand
+    readings: int = 50
+
+
+@rule("LRS107", severity=Severity.ERROR, needs=[LR], limits=Limits())
+def scheduler_per_batch(run: Run, limits: Limits) -> Iterator[Finding]:
+    schedule = read_schedule(run)
+    if schedule is None or run.axis == "epoch":
+        return
+    if len(schedule.rates) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of lr, has {len(schedule.rates)}")
+    fall = _geometric_fall(schedule, limits)
+    gone = int(schedule.rates.steps[schedule.vanished]) if schedule.vanished < len(schedule.rates) else run.steps
+    if fall and (gone < limits.early * run.steps or _within_first_epoch(run, gone)):
+        factor, every = fall
+        yield _finding(
+            run,
+            f"The learning rate is multiplied by {number(factor, 2)} every {plural(every, 'step')} from the start: "
+            f"{number(schedule.peak)} is gone by {moment(run, gone)}.",
+            gone,
+            {"factor": factor, "every": every, "gone": gone},
+        )
+        return
+    period = _bounces(run, schedule)
+    if period:
+        yield _finding(
+            run,
+            f"The cosine schedule comes back up every {plural(period, 'step')}: it was made for {period // 2} calls.",
+            period,
+            {"period": period},
+        )
+
+
+def _finding(run: Run, message: str, first: int, evidence: dict[str, float]) -> Finding:
+    return scheduler_per_batch.finding(
+        message,
+        first_step=0,
+        last_step=first,
+        confidence=0.85,
+        evidence=evidence,
+        series=[LR.name, LOSS.name],
+        could_also_be=("A fast decay on purpose: then it is the learning rate that is meant to vanish.",),
+        try_=(
+            "Move scheduler.step() out of the batch loop, to the end of the epoch.",
+            "Or multiply the schedule's numbers by the batches per epoch.",
+        ),
+    )
+
+
+def _geometric_fall(schedule: Schedule, limits: Limits) -> tuple[float, int] | None:
+    """The factor and the stretch of a fall in equal steps of the logarithm, from the first readings on."""
+    steps, values = schedule.rates.steps, schedule.rates.values
+    stop = min(len(values) - 1, max(schedule.vanished, limits.drops + 1))
+    if schedule.warm > 0 or values[0] <= 0:
+        return None
+    positive = values[: stop + 1] > 0
+    level = np.log(np.where(positive, values[: stop + 1], 1.0))[positive]
+    at = np.flatnonzero(np.abs(np.diff(level)) > 1e-9) + 1
+    if len(at) < limits.drops:
+        return None
+    drops, stretches = np.diff(level)[at - 1], np.diff(np.r_[0, at])
+    if drops.max() >= 0 or np.ptp(drops) > limits.alike * abs(drops.mean()):
+        return None
+    if np.ptp(stretches) > max(1, limits.alike * stretches.mean()):
+        return None
+    every = round(float(np.median(np.diff(np.r_[steps[0], steps[at]]))))
+    return float(np.exp(drops.mean())), max(1, every)
+
+
+def _within_first_epoch(run: Run, gone: int) -> bool:
+    epochs = run.series(EPOCH.name)
+    return len(epochs) > 0 and epochs.last >= 1 and len(before := epochs.before(gone + 1)) > 0 and before.last < 1
+
+
+def _bounces(run: Run, schedule: Schedule) -> int:
+    """The period of a cosine without restarts that rises again, at least twice; 0 if it does not."""
+    if not any(str(each.get("name", "")) == "CosineAnnealingLR" for each in schedulers(run)):
+        return 0
+    high = schedule.rates.values > 0.9 * schedule.peak
+    rises = schedule.rates.steps[np.flatnonzero(np.diff(high.astype(int)) == 1) + 1]
+    return int(np.median(np.diff(rises))) if len(rises) >= 3 else 0

@@ -1,0 +1,34 @@
+import numpy as np
+
+from bedside.rules.endless_warmup import endless_warmup
+from bedside.testing import a_run
+
+RISE = np.linspace(1e-6, 3e-4, 300)
+
+
+def test_speaks_when_the_rate_rises_for_most_of_the_plan():
+    [found] = endless_warmup.check(a_run(loss=2.0, lr=RISE, config={"max_steps": 400}))
+    assert "300 of 400" in found.message
+    assert found.try_[0].startswith("Warm up over 20 steps")
+
+
+def test_speaks_when_a_finished_run_never_reached_its_peak():
+    assert endless_warmup.check(a_run(loss=2.0, lr=RISE, finished=True))
+
+
+def test_stays_silent_when_the_run_may_be_in_its_first_minutes():
+    assert not endless_warmup.check(a_run(loss=2.0, lr=RISE))
+    assert not endless_warmup.check(a_run(loss=2.0, lr=RISE, config={"max_steps": 10_000}))
+
+
+def test_stays_silent_on_the_usual_warm_up():
+    lr = np.r_[np.linspace(1e-6, 1e-3, 30), 1e-3 * 0.5 * (1 + np.cos(np.pi * np.arange(270) / 270))]
+    assert not endless_warmup.check(a_run(loss=2.0, lr=lr, config={"max_steps": 300}, finished=True))
+
+
+def test_stays_silent_on_a_learning_rate_range_test():
+    assert not endless_warmup.check(a_run(loss=2.0, lr=np.geomspace(1e-7, 1, 200), finished=True))
+
+
+def test_stays_silent_on_a_constant_rate():
+    assert not endless_warmup.check(a_run(loss=[2.0] * 200, lr=1e-3, finished=True))

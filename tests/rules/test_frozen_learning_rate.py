@@ -1,0 +1,40 @@
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.frozen_learning_rate import frozen_learning_rate
+from bedside.testing import a_run
+
+
+def check(**config):
+    return frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=config))
+
+
+def test_speaks_when_the_scheduler_was_never_stepped():
+    [found] = check(schedulers=[{"name": "StepLR", "calls": 0}])
+    assert "StepLR was made but never stepped" in found.message
+
+
+def test_speaks_when_the_scheduler_belongs_to_another_optimizer():
+    [found] = check(schedulers=[{"name": "CosineAnnealingLR", "calls": 300}])
+    assert "on another optimizer" in found.message
+
+
+def test_speaks_when_the_settings_of_a_log_name_a_schedule_that_has_no_effect():
+    assert check(lr_scheduler_type="cosine", max_steps=1000)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"schedulers": [{"name": "StepLR", "calls": 300}]},
+        {"schedulers": [{"name": "ReduceLROnPlateau", "calls": 300}]},
+        {"lr_scheduler_type": "constant", "max_steps": 1000},
+        {"lr_scheduler_type": "cosine", "max_steps": 100_000},
+    ],
+)
+def test_stays_silent_when_the_schedule_may_be_waiting(config):
+    assert not check(**config)
+
+
+def test_says_so_when_no_scheduler_is_known():
+    assert isinstance(frozen_learning_rate.examine(a_run(loss=[2.0] * 300, lr=1e-3)), NotExamined)

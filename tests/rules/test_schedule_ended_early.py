@@ -1,0 +1,42 @@
+import numpy as np
+
+from bedside.rules.schedule_ended_early import schedule_ended_early
+from bedside.testing import a_run
+
+
+def cosine(made_for, steps, floor=0.0):
+    phase = np.minimum(np.arange(steps) / made_for, 1)
+    return 1e-3 * (floor + (1 - floor) * 0.5 * (1 + np.cos(np.pi * phase)))
+
+
+def test_speaks_when_a_cosine_is_over_at_a_third_of_the_run():
+    [found] = schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 300)))
+    assert 95 <= found.first_step <= 100
+    assert found.try_[0] == "Make the schedule 300 steps long instead of 100."
+
+
+def test_speaks_early_when_the_plan_is_known():
+    run = a_run(loss=[1.0] * 150, lr=cosine(100, 150), config={"max_steps": 400})
+    [found] = schedule_ended_early.check(run)
+    assert "75 %" in found.message or "76 %" in found.message
+
+
+def test_stays_silent_when_the_schedule_ends_with_the_run():
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(300, 300)))
+
+
+def test_stays_silent_when_it_ends_a_little_before():
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(250, 300)))
+
+
+def test_stays_silent_when_it_rests_on_a_floor_that_still_learns():
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 300, floor=0.1)))
+
+
+def test_stays_silent_on_constant_and_step_wise_rates():
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=1e-3))
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=0.1 * 0.1 ** (np.arange(300) // 100)))
+
+
+def test_stays_silent_on_warm_restarts():
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 100).tolist() * 3))
