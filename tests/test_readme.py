@@ -48,3 +48,9 @@ def test_every_link_leads_somewhere(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_report_tells_the_story_that_the_demo_tells():
+    done = run([sys.executable, "scripts/make_report.py", "--check"], ROOT)
+    assert done.returncode == 0, done.stderr

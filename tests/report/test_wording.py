@@ -68,7 +68,7 @@ def test_evidence_of_any_kind_becomes_words():
     assert wording.value(np.int64(1200)) == "1,200"
     assert wording.value(True) == "yes"
     assert wording.value([1, 2.5]) == "1, 2.5"
-    assert wording.value({"head": 0.1}) == "head 0.1"
+    assert wording.value({"head": 0.1}) == "(head 0.1)"
     assert wording.value(None) == "None"
 
 

@@ -117,7 +117,7 @@ def value(anything: Any) -> str:
     if isinstance(anything, float):
         return number(anything)
     if isinstance(anything, Mapping):
-        return listed(f"{key} {value(each)}" for key, each in anything.items())
+        return f"({listed(f'{printable(str(key))} {value(each)}' for key, each in anything.items())})"
     if isinstance(anything, (list, tuple, set)):
         return listed(value(each) for each in anything)
     return printable(str(anything))
