@@ -6,8 +6,8 @@ import numpy as np
 
 from bedside.rules.statistics.blocks import Blocks
 
-GAIN = 0.05  # of the progress: what comes after the flat stretch began is less than this
-NOISE = 2.0  # σ of a block mean: the lowest of twenty blocks of noise is about that far down
+GAIN = 0.05  # of the progress: less than this was won after the flat stretch began
+NOISE = 4.0  # σ of a block mean: the range of thirty means of pure noise
 
 
 def flat_since(blocks: Blocks) -> int:

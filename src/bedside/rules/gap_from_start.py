@@ -1,0 +1,88 @@
+"""Validation is far worse than training from the first evaluation on.
+
+## What it sees
+A validation loss several times the training loss, at the first evaluation as at the last.
+
+## Why it matters
+Overfitting takes time; a gap that is there at once is something else: evaluation with dropout or batch statistics
+switched the wrong way, another preprocessing, or validation data of another kind.
+
+## How it decides
+Over the first `first` evaluations and over the last, the validation loss is at least `ratio` times the training loss at
+the same steps, both positive, and the ratio did not grow by more than `grown`. Not while the training loss is already
+below `memorised` of its start, when the network may know its data by heart. If the same network was evaluated on
+training data as well (`eval_train/loss`), that is compared instead.
+
+## When it is wrong
+A training loss on another scale than the validation loss (divided by the number of accumulated batches, weighted).
+
+## What to try
+1. Evaluate the training data with the evaluation code: if that is bad too, it is the code; if not, it is the data.
+2. Check `model.eval()`, and that both sets go through the same preprocessing.
+
+## Example
+>>> from bedside.testing import a_run
+>>> train = [2.0 - 0.005 * k for k in range(200)]
+>>> print(*gap_from_start.check(a_run(loss=train, val_loss=[8.1, 7.8, 7.4, 7.0, 6.6, 6.1, 5.8, 5.4])))
+GEN103 gap-from-start: val/loss is 4.44 times the training loss at the first evaluations, and 5.13 times at the last.
+
+## References
+- Ioffe and Szegedy (2015), Batch normalization: training and inference differ by design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.report.wording import number
+from bedside.rules.losses import training_loss, validation_losses
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    first: int = 3  # evaluations at either end
+    ratio: float = 2.0  # twice: regularisation and augmentation make the training loss the higher one, not the lower
+    grown: float = 2.0  # a gap that doubles is overfitting
+    memorised: float = 0.2  # of its first level
+
+
+@rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
+    training = (run.series("eval_train/loss") or training_loss(run)).finite()
+    losses = [each.finite() for each in validation_losses(run)]
+    validation = next((each for each in losses if len(each) >= 2 * limits.first), None)
+    if not training or validation is None:
+        raise NotEnough(f"loss and {2 * limits.first} evaluations")
+    if training.values.min() <= 0 or validation.values.min() <= 0:
+        return
+    curve = outline(training)
+    beside = np.interp(validation.steps, curve.steps, curve.values)
+    ratios = validation.values / beside
+    then, now = float(np.median(ratios[: limits.first])), float(np.median(ratios[-limits.first :]))
+    fresh = float(beside[: limits.first].min()) > limits.memorised * curve.start
+    if min(then, now) < limits.ratio or now > limits.grown * then or not fresh:
+        return
+    yield gap_from_start.finding(
+        f"{validation.key} is {number(then)} times the training loss at the first evaluations, and {number(now)} times "
+        "at the last.",
+        first_step=validation.first_step,
+        last_step=validation.last_step,
+        confidence=0.7 * how_sure(min(then, now), limits.ratio / 2),
+        evidence={"first_ratio": then, "last_ratio": now},
+        series=[training.key, validation.key],
+        could_also_be=[
+            "a training loss on another scale (divided by accumulated batches): evaluate one batch both ways.",
+            "validation data of another kind: hold out part of the training data and evaluate that.",
+        ],
+        try_=[
+            "Run the evaluation code on the training data: if that is bad too, it is the code.",
+            "Check that model.eval() is called, and that both sets get the same preprocessing.",
+        ],
+    )

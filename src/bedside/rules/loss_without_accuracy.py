@@ -1,0 +1,93 @@
+"""The validation loss improves and the accuracy does not move at all.
+
+## What it sees
+A validation loss that fell a good way, next to a metric that is where it was at the first evaluation.
+
+## Why it matters
+A network that predicts better makes better decisions. If the metric does not notice, it is most likely computed wrongly
+(of the wrong tensor, with the wrong threshold, on stale predictions), or the network only learns how frequent each
+class is and always names the same one.
+
+## How it decides
+The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
+stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
+little left to gain.
+
+## When it is wrong
+Strict metrics that stay at zero for long (exact match), and rare classes.
+
+## What to try
+1. Compute the metric from scratch for one batch, from the printed predictions.
+2. Count how often each class is predicted.
+
+## Example
+>>> from bedside.testing import a_run
+>>> val = [2.3, 2.0, 1.8, 1.6, 1.5, 1.4, 1.3, 1.25]
+>>> print(*loss_without_accuracy.check(a_run(loss=val, val_loss=val, val_accuracy=[0.1] * 8)))
+GEN106 loss-without-accuracy: val/loss fell from 2.3 to 1.3, but val/accuracy has stayed at 0.1 for all 8 evaluations.
+
+## References
+- Karpathy (2019), A recipe for training neural networks: verify the metric by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.metrics import goes_up
+from bedside.record.run import Run
+from bedside.report.wording import number
+from bedside.rules.losses import validation_losses, validation_metrics
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 6  # evaluations
+    fell: float = 0.2  # of the first validation loss: far beyond what calibration alone brings
+    noise: float = 3.0  # σ of one evaluation
+    still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
+    saturated: float = 0.9  # accuracies above have little left to gain
+
+
+@rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
+def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
+    losses = [series.finite() for series in validation_losses(run) if len(series.finite()) >= limits.fewest]
+    metrics = [
+        metric.finite()
+        for metric in validation_metrics(run)
+        if goes_up(metric.vital) and len(metric.finite()) >= limits.fewest
+    ]
+    if not losses or not metrics:
+        raise NotEnough(f"{limits.fewest} evaluations of val/loss and of a metric that should rise")
+    for series in losses:
+        curve = outline(series)
+        fell = curve.start - curve.now
+        beside = [metric for metric in metrics if metric.owner == series.owner]
+        if fell < max(limits.fell * abs(curve.start), limits.noise * curve.noise) or not beside:
+            continue
+        spans = [float(np.ptp(metric.values)) / max(abs(float(np.median(metric.values))), 1e-12) for metric in beside]
+        levels = [float(np.median(metric.values)) for metric in beside]
+        if max(spans) > limits.still or max(levels) > limits.saturated or min(levels) <= 0:
+            continue
+        metric = beside[0]
+        yield loss_without_accuracy.finding(
+            f"{series.key} fell from {number(curve.start)} to {number(curve.now)}, but {metric.key} has stayed at "
+            f"{number(levels[0])} for all {len(metric)} evaluations.",
+            first_step=metric.first_step,
+            last_step=metric.last_step,
+            confidence=how_sure(fell, limits.fell * abs(curve.start) / 1.5),
+            evidence={"fell": fell, "metric": levels[0], "evaluations": len(metric)},
+            series=[series.key, metric.key],
+            could_also_be=["a network that always names the most frequent class: count its predictions per class."],
+            try_=[
+                f"Compute {metric.key} by hand for one batch, from printed predictions and labels.",
+                "Count how often each class is predicted.",
+            ],
+        )
+        return

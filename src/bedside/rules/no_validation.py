@@ -1,0 +1,63 @@
+"""Nothing was evaluated on data that the network has not seen.
+
+## What it sees
+A run of some length with a training loss and no validation metric at all.
+
+## Why it matters
+A falling training loss is what learning and learning by heart have in common. Without held-out data nobody can tell
+them apart, bedside included.
+
+## How it decides
+At least `fewest` readings of the training loss, and no series of validation or test.
+
+## When it is wrong
+Streams of data that never repeat, where the training loss of the next batch is a validation loss.
+
+## What to try
+1. Hold out one percent of the data and evaluate it every few hundred steps.
+2. `monitor.log(val_loss=...)`, if it is evaluated but not logged.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*no_validation.check(a_run(loss=[2.0 - 0.005 * k for k in range(300)])))
+GEN109 no-validation: No validation in 300 steps: overfitting cannot be told from learning.
+
+## References
+- Prechelt (1998), Early stopping: but when?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.report.wording import steps
+from bedside.rules.losses import training_loss_to_fall
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 100  # readings: shorter runs are trials
+
+
+@rule("GEN109", severity=Severity.NOTE, needs=[], limits=Limits())
+def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = training_loss_to_fall(run, limits.fewest)
+    if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
+        return
+    yield no_validation.finding(
+        f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=0.9,
+        evidence={"readings": len(series)},
+        series=[series.key],
+        could_also_be=["validation that is done but not logged: look at the script's own output."],
+        try_=[
+            f"Hold out one percent of the data, and evaluate it every {max(1, run.steps // 20):,} steps.",
+            "Log it: monitor.log(val_loss=...).",
+        ],
+    )

@@ -1,0 +1,96 @@
+"""The network cannot even fit its training data.
+
+## What it sees
+Training and validation loss close together, both flat, both still near guessing.
+
+## Why it matters
+There is no gap to close by regularisation: the model is too small, regularised too much, or starved of signal by the
+data.
+
+## How it decides
+Both losses have been flat for the last third, they differ by less than `gap` of their level, and there is a sign that
+the level is a bad one: above `ignorant` of the chance level known from the configuration (for ten classes or more), or
+an accuracy that never exceeded 0.1.
+
+## When it is wrong
+Tasks that nobody can do much better.
+
+## What to try
+1. Take out dropout, weight decay and augmentation, and see whether the training loss falls.
+2. A wider or deeper model; a higher learning rate.
+3. Look at the data: is the answer in them?
+
+## Example
+>>> from bedside.testing import a_run
+>>> train = [4.6, 4.3] + [4.11, 4.10, 4.12, 4.09] * 30
+>>> print(*underfitting.check(a_run(loss=train, val_loss=[4.3] + [4.12, 4.13] * 6, config={"classes": 100})))
+GEN102 underfitting: Training and validation loss are flat at 4.11 and 4.13, at 89 % of a blind guess (ln 100).
+
+## References
+- Goodfellow, Bengio and Courville (2016), Deep learning, section 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.report.wording import number, percent
+from bedside.rules.advice import raise_learning_rate
+from bedside.rules.chance import known_chance
+from bedside.rules.ignorance import low_metric
+from bedside.rules.losses import training_loss_to_fall, validation_losses
+from bedside.rules.rule import rule
+from bedside.rules.statistics import flat_since, how_sure, in_blocks, outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 30  # readings of the training loss
+    evaluations: int = 6  # of the validation loss: two for each third
+    flat: float = 0.67  # of the run: a last third without any gain
+    gap: float = 0.1  # of the level: no more than the gap of a good run
+    ignorant: float = 0.75  # of the chance level, as for stalled-loss
+    classes: int = 10  # for fewer, noisy labels keep good models near chance
+
+
+@rule("GEN102", severity=Severity.WARNING, needs=[], limits=Limits())
+def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
+    training = training_loss_to_fall(run, limits.fewest)
+    losses = [each.finite() for each in validation_losses(run)]
+    validation = next((each for each in losses if len(each) >= limits.evaluations), None)
+    if validation is None:
+        raise NotEnough(f"{limits.evaluations} evaluations")
+    blocks = in_blocks(training, most=limits.fewest), in_blocks(validation, most=limits.fewest)
+    if any(flat_since(each) > limits.flat * len(each) for each in blocks):
+        return
+    train, held_out = outline(training).now, outline(validation).now
+    if abs(held_out - train) > limits.gap * abs(train):
+        return
+    chance, low = known_chance(run.config), low_metric(run)
+    if chance is not None and chance.classes >= limits.classes and train > limits.ignorant * chance.level:
+        sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
+    elif low:
+        sign, sure = low, 0.7
+    else:
+        return
+    step = int(blocks[0].first_steps[flat_since(blocks[0])])
+    yield underfitting.finding(
+        f"Training and validation loss are flat at {number(train)} and {number(held_out)}, {sign}.",
+        first_step=step,
+        last_step=training.last_step,
+        confidence=how_sure(min(sure, 1.0), 0.4),
+        evidence={"training": train, "validation": held_out},
+        series=[training.key, validation.key, "lr"],
+        could_also_be=[
+            "labels that do not belong to their inputs: train on 32 examples; they must be learned by heart.",
+            "gradients that do not reach the front of the network: compare the norms of its layers.",
+        ],
+        try_=[
+            "Take out dropout, weight decay and augmentation, and see whether the training loss falls.",
+            raise_learning_rate(run, training.last_step, by=3),
+            "Double the width of the model.",
+        ],
+    )

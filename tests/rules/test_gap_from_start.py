@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.gap_from_start import gap_from_start
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+def curve(start, end, n=200, time=0.05, noise=0.01):
+    return end + (start - end) * np.exp(-np.arange(n) / (time * n)) + noise * RNG.normal(size=n)
+
+
+def test_speaks_when_the_first_evaluation_is_far_off_already():
+    (finding,) = gap_from_start.check(a_run(loss=curve(3, 1, time=0.4), val_loss=3.2 * curve(3, 1, n=12, time=0.4)))
+    assert finding.preview
+    assert finding.first_step < 20
+
+
+def test_compares_with_evaluated_training_data_where_there_are_some():
+    val = 3.2 * curve(3, 1, n=12, time=0.4)
+    assert gap_from_start.check(a_run(loss=curve(9, 4, time=0.4), eval_train=1, val_loss=val)) == []
+    both = {"loss": curve(9, 4, time=0.4), "val_loss": val, "eval_train/loss": curve(3, 1, n=12, time=0.4)}
+    assert gap_from_start.check(a_run(**both))
+
+
+@pytest.mark.parametrize(
+    ("train", "val"),
+    [
+        (curve(3, 1, time=0.4), curve(3.1, 1.3, n=12, time=0.4)),
+        (curve(3, 0.02, noise=0), np.linspace(1, 5, 12)),
+        (curve(3, 1, time=0.4), curve(1, 0.5, n=12, time=0.4)),
+        (curve(-1, -3), curve(-0.1, -0.5, n=12)),
+    ],
+    ids=["ordinary gap", "overfitting", "below training", "negative"],
+)
+def test_stays_silent(train, val):
+    assert gap_from_start.check(a_run(loss=train, val_loss=val)) == []
+
+
+def test_is_not_examined_without_validation():
+    assert isinstance(gap_from_start.examine(a_run(loss=curve(2, 1))), NotExamined)

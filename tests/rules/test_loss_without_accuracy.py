@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.loss_without_accuracy import loss_without_accuracy
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+def curve(start, end, n=200, time=0.05, noise=0.01):
+    return end + (start - end) * np.exp(-np.arange(n) / (time * n)) + noise * RNG.normal(size=n)
+
+
+VAL = curve(2.3, 1.2, n=12)
+
+
+def test_speaks_when_the_metric_never_moves():
+    (finding,) = loss_without_accuracy.check(a_run(loss=VAL, val_loss=VAL, val_accuracy=[0.1135] * 12))
+    assert "all 12 evaluations" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("val", "metrics"),
+    [
+        (VAL, {"val_accuracy": np.linspace(0.1, 0.6, 12)}),
+        (VAL, {"val_accuracy": [0.986] * 12}),
+        (VAL, {"val_accuracy": [0.1135] * 12, "val_f1": np.linspace(0.1, 0.6, 12)}),
+        (VAL, {"val_exact_match": [0.0] * 12}),
+        (curve(2.3, 2.2, n=12), {"val_accuracy": [0.1135] * 12}),
+    ],
+    ids=["it moves", "saturated", "another one moves", "a strict one at zero", "the loss is flat too"],
+)
+def test_stays_silent(val, metrics):
+    assert loss_without_accuracy.check(a_run(loss=val, val_loss=val, **metrics)) == []
+
+
+def test_is_not_examined_without_a_metric():
+    assert isinstance(loss_without_accuracy.examine(a_run(loss=VAL, val_loss=VAL)), NotExamined)

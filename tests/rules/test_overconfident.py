@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.overconfident import overconfident
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+def curve(start, end, n=200, time=0.05, noise=0.01):
+    return end + (start - end) * np.exp(-np.arange(n) / (time * n)) + noise * RNG.normal(size=n)
+
+
+VAL = curve(2, 0.5, n=20, time=0.1, noise=0.0) + 0.06 * np.maximum(0, np.arange(20) - 6)
+TRAIN = curve(2, 0.01, time=0.3)
+
+
+def test_speaks_when_the_loss_rises_under_a_steady_accuracy():
+    (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=0.9 + 0.002 * RNG.normal(size=20)))
+    assert finding.preview
+    assert "val/accuracy stayed at 0.9" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("val", "accuracy"),
+    [
+        (VAL, np.linspace(0.6, 0.9, 20)),
+        (VAL, np.r_[np.linspace(0.6, 0.9, 8), np.linspace(0.9, 0.7, 12)]),
+        (curve(2, 0.5, n=20), np.full(20, 0.9)),
+        (0.5 + 0.01 * np.arange(20), np.full(20, 0.9)),
+    ],
+    ids=["accuracy improves", "overfitting", "loss is fine", "loss drifts a little"],
+)
+def test_stays_silent(val, accuracy):
+    assert overconfident.check(a_run(loss=TRAIN, val_loss=val, val_accuracy=accuracy)) == []
+
+
+def test_is_not_examined_without_a_metric():
+    assert isinstance(overconfident.examine(a_run(loss=TRAIN, val_loss=VAL)), NotExamined)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.underfitting import underfitting
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+
+
+def curve(start, end, n=200, time=0.05, noise=0.01):
+    return end + (start - end) * np.exp(-np.arange(n) / (time * n)) + noise * RNG.normal(size=n)
+
+
+def test_speaks_when_both_losses_stay_near_guessing():
+    run = a_run(loss=curve(4.6, 4.1), val_loss=curve(4.4, 4.15, n=12), config={"num_classes": 100}, lr=1e-4)
+    (finding,) = underfitting.check(run)
+    assert "89 %" in finding.message or "90 %" in finding.message
+    assert "from 1e-4 to about 3e-4" in finding.try_[1]
+
+
+def test_speaks_when_the_accuracy_stays_at_nothing():
+    assert underfitting.check(a_run(loss=curve(9, 6), val_loss=curve(9, 6.1, n=12), val_accuracy=[0.01] * 12))
+
+
+@pytest.mark.parametrize(
+    ("train", "val", "config"),
+    [
+        (curve(4.6, 1.1), curve(4.6, 1.2, n=12), {"num_classes": 100}),
+        (curve(4.6, 4.1), curve(4.6, 4.9, n=12), {"num_classes": 100}),
+        (np.linspace(4.6, 4.0, 200), np.linspace(4.6, 4.0, 12), {"num_classes": 100}),
+        (curve(4.6, 4.1), curve(4.6, 4.15, n=12), {}),
+        (curve(0.7, 0.6), curve(0.7, 0.61, n=12), {"num_classes": 2}),
+    ],
+    ids=["well trained", "a gap", "still falling", "nothing known", "two noisy classes"],
+)
+def test_stays_silent(train, val, config):
+    assert underfitting.check(a_run(loss=train, val_loss=val, config=config)) == []
+
+
+def test_is_not_examined_without_validation():
+    assert isinstance(underfitting.examine(a_run(loss=curve(2, 1))), NotExamined)
