@@ -21,7 +21,7 @@ README = ROOT / "README.md"
 
 
 def report_of_the_sick_net() -> str:
-    """What `bedside demo` prints about the second net, without the name of the temporary folder."""
+    """What `bedside demo` prints about the second net, with a plain name for its temporary folder."""
     done = subprocess.run(
         [sys.executable, "-c", "from bedside.cli import main; main()", "demo"],
         stdout=subprocess.PIPE,
@@ -31,7 +31,7 @@ def report_of_the_sick_net() -> str:
     _, _, rest = done.stdout.partition(" the sick net ")
     lines = rest.splitlines()[1:]
     end = next(index for index, line in enumerate(lines) if line.startswith(RULE))
-    return re.sub(r"\S*bedside-demo-\w+/", "", "\n".join(lines[:end])).strip("\n")
+    return re.sub(r"\S*bedside-demo-\w+/", "demo/", "\n".join(lines[:end])).strip("\n")
 
 
 def story(report: str) -> list[str]:
