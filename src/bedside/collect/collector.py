@@ -54,6 +54,7 @@ class Patient:
     door: Door
     layout: Layout  # replaced by the monitor when the model's parameters change
     rank: int = 0
+    scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 

@@ -263,6 +263,7 @@ class Monitor:
     @_unharmed
     def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
         if optimizer in self.optimizers and scaler.is_enabled():
+            self._patient.scaler = scaler
             self._scaler_waits_for = id(optimizer)
             self._scale_now = scaler._scale.clone() if scaler._scale is not None else None
             if not getattr(optimizer, "_step_supports_amp_scaling", False):

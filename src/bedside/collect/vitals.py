@@ -3,5 +3,12 @@
 from __future__ import annotations
 
 from bedside.collect.collector import Collector
+from bedside.collect.graph import FirstGraph
+from bedside.collect.loop import Loop
+from bedside.collect.schedulers import Schedulers
 
-COLLECTORS: tuple[type[Collector], ...] = ()
+COLLECTORS: tuple[type[Collector], ...] = (
+    Loop,
+    Schedulers,
+    FirstGraph,
+)

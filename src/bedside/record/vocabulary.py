@@ -72,6 +72,57 @@ LOSS_SCALE = Vital("loss_scale", "unscale", "The gradient scaler's factor.")
 SKIPPED = Vital("skipped", "optimizer.step", "1 where the scaler skipped the update, 0 where it was made.")
 STEP_TIME = Vital("step_time", "optimizer.step", "Seconds since the previous step.", unit="s")
 EPOCH = Vital("epoch", "optimizer.step", "The epoch this step belongs to.")
+EVAL_MODE = Vital("eval_mode", "forward", "1 where a training forward ran in evaluation mode, 0 where it did not.")
+INPUT_RMS = Vital("input_rms", "forward", "Root mean square of the first input, from a slice of the batch.")
+INPUT_MEAN = Vital("input_mean", "forward", "Mean of the first floating-point input.")
+INPUT_STD = Vital("input_std", "forward", "Standard deviation of the first floating-point input.")
+INPUT_MAX = Vital("input_max", "forward", "Largest absolute value in the first floating-point input.")
+NONFINITE_INPUTS = Vital("nonfinite_inputs", "forward", "Input tensors that hold a NaN or an infinity.")
+NONFINITE_TARGETS = Vital("nonfinite_targets", "loss", "Target tensors that hold a NaN or an infinity.")
+LABEL_ENTROPY = Vital("label_entropy", "loss", "Entropy of the class labels of recent batches.", unit="nats")
+LABEL_SHARE_MAX = Vital("label_share_max", "loss", "Share of the most frequent class in recent batches.")
+BATCH_FINGERPRINT = Vital("batch_fingerprint", "forward", "A number that is the same for the same batch only.")
+DATA_WAIT = Vital("data_wait", "forward", "Time between the end of a step and the next training forward.", unit="s")
+ACTIVATION_MEAN = Vital("activation_mean", "forward", "Mean of the module's output (sampled).", per="module")
+ACTIVATION_RMS = Vital("activation_rms", "forward", "Root mean square of the module's output.", per="module")
+ACTIVATION_MAX = Vital("activation_max", "forward", "Largest absolute value in the module's output.", per="module")
+ZERO_FRACTION = Vital("zero_fraction", "forward", "Share of exact zeros in the module's output.", per="module")
+SATURATED_FRACTION = Vital(
+    "saturated_fraction", "forward", "Share of a non-linearity's output where it is all but flat.", per="module"
+)
+NONFINITE_ACTIVATIONS = Vital(
+    "nonfinite_activations", "forward", "Share of NaN and infinities in the module's output.", per="module"
+)
+DEAD_FRACTION = Vital(
+    "dead_fraction", "forward", "Share of a ReLU-like layer's units that no recent batch activated.", per="module"
+)
+DEAD_UNITS = Vital("dead_units", "forward", "Units that no batch of the last samples activated.", per="module")
+DYING_UNITS = Vital("dying_units", "forward", "Units that were active before, but not in this sample.", per="module")
+ALIVE_UNITS = Vital("alive_units", "forward", "Units that this sample activated.", per="module")
+ATTENTION_ENTROPY = Vital(
+    "attention_entropy", "forward", "Entropy of attention over that of looking everywhere equally.", per="module"
+)
+ATTENTION_DIRAC = Vital("attention_dirac", "forward", "Share of queries that look at one key only.", per="module")
+ATTENTION_UNIFORM = Vital("attention_uniform", "forward", "Share of queries that look everywhere alike.", per="module")
+SWALLOWED_FRACTION = Vital(
+    "swallowed_fraction",
+    "after optimizer.step",
+    "Share of weights with a gradient that the step left as they were, to the last bit.",
+    per="module",
+)
+UNDERFLOWED_FRACTION = Vital(
+    "underflowed_fraction",
+    "after optimizer.step",
+    "Share of weights with a gradient whose second moment is zero.",
+    per="module",
+)
+GRADIENT_COSINE = Vital("gradient_cosine", "optimizer.step", "Cosine between this gradient and the one before.")
+GRADIENT_NOISE = Vital(
+    "gradient_noise", "optimizer.step", "Gradient noise scale, in batches: how many would halve the noise's share."
+)
+LOSS_BY_CATEGORY = Vital(
+    "loss_by_category", "loss", "Mean normalised loss of the samples of a category.", per="category"
+)
 
 VITALS: dict[str, Vital] = {
     vital.name: vital
@@ -97,6 +148,35 @@ VITALS: dict[str, Vital] = {
         SKIPPED,
         STEP_TIME,
         EPOCH,
+        EVAL_MODE,
+        INPUT_RMS,
+        INPUT_MEAN,
+        INPUT_STD,
+        INPUT_MAX,
+        NONFINITE_INPUTS,
+        NONFINITE_TARGETS,
+        LABEL_ENTROPY,
+        LABEL_SHARE_MAX,
+        BATCH_FINGERPRINT,
+        DATA_WAIT,
+        ACTIVATION_MEAN,
+        ACTIVATION_RMS,
+        ACTIVATION_MAX,
+        ZERO_FRACTION,
+        SATURATED_FRACTION,
+        NONFINITE_ACTIVATIONS,
+        DEAD_FRACTION,
+        DEAD_UNITS,
+        DYING_UNITS,
+        ALIVE_UNITS,
+        ATTENTION_ENTROPY,
+        ATTENTION_DIRAC,
+        ATTENTION_UNIFORM,
+        SWALLOWED_FRACTION,
+        UNDERFLOWED_FRACTION,
+        GRADIENT_COSINE,
+        GRADIENT_NOISE,
+        LOSS_BY_CATEGORY,
     )
 }
 

@@ -1,0 +1,37 @@
+"""Which modules behave differently in training and in evaluation."""
+
+from __future__ import annotations
+
+from torch import nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
+
+RATES = ("p", "dropout", "drop_prob", "drop_rate")  # what dropout and its relatives call their rate
+
+
+def mode_dependent(model: nn.Module) -> list[nn.Module]:
+    """Dropout with a rate above zero, normalisation with running statistics, and what calls itself alike."""
+    return [module for module in model.modules() if _depends(module)]
+
+
+def kinds(modules: list[nn.Module]) -> list[str]:
+    """Their class names, each once, as a reader would look for them."""
+    return sorted({type(module).__name__ for module in modules})
+
+
+def keeps_statistics(modules: list[nn.Module]) -> bool:
+    """Whether a forward in training mode changes them: validation data then leaks into the normalisation."""
+    return any(isinstance(module, _NormBase) for module in modules)
+
+
+def _depends(module: nn.Module) -> bool:
+    if isinstance(module, _NormBase):
+        return bool(module.track_running_stats)
+    named = (
+        isinstance(module, (_DropoutNd, nn.RNNBase, nn.MultiheadAttention)) or "drop" in type(module).__name__.lower()
+    )
+    return named and any(_positive(getattr(module, name, None)) for name in RATES)
+
+
+def _positive(rate: object) -> bool:
+    return isinstance(rate, (int, float)) and rate > 0

@@ -1,0 +1,147 @@
+"""Learning-rate schedulers: what they were built for, and whether they are stepped before the optimizer.
+
+The learning rate itself is read where it is used, at `optimizer.step`. Here only what the number does not tell: which
+class, how many steps of warm-up and in all, and how often it is stepped per optimizer step.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from torch.optim import Optimizer
+
+from bedside.collect.collector import Collector, Patient
+from bedside.record.run import Event
+
+# What the common schedulers call their settings; those that a scheduler has are recorded under these names.
+SETTINGS = (
+    "total_steps", "T_max", "T_0", "T_mult", "T_i", "eta_min", "step_size", "gamma", "milestones", "total_iters",
+    "start_factor", "end_factor", "power", "max_lr", "mode", "factor", "patience", "threshold", "min_lrs", "cooldown",
+)  # fmt: skip
+TOTALS = ("total_steps", "num_training_steps", "max_steps", "T_max", "total_iters", "num_steps", "training_steps")
+WARM_UPS = ("num_warmup_steps", "warmup_steps", "warmup", "n_warmup", "warmup_iters")
+
+
+class Schedulers(Collector):
+    """Hears every `scheduler.step()`."""
+
+    name = "schedulers"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._inner: set[int] = set()
+        self._optimizer_steps = 0
+        self._early = 0
+        self._news: list[Event] = []
+        self._said = 0
+
+    def scheduler_stepped(self, scheduler: Any) -> None:  # type: ignore[override]
+        if getattr(scheduler, "_is_initial", False) or id(scheduler) in self._inner or not self._is_ours(scheduler):
+            return
+        if id(scheduler) not in self._known:
+            self._inner |= {id(each) for each in getattr(scheduler, "_schedulers", ())}
+            self._known[id(scheduler)] = (scheduler, {**describe(scheduler), "stepped": 0})
+            self._said = 0
+        facts = self._known[id(scheduler)][1]
+        facts["stepped"] += 1
+        if self._optimizer_steps == 0 and self.patient.step == 0:
+            self._early += 1
+            if self._early == 1:
+                self._news.append(Event(0, "scheduler_before_optimizer", {"scheduler": facts["name"]}, time.time()))
+
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        self._optimizer_steps += 1
+        if self._optimizer_steps == 1 and hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+            self.patient.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped
+
+    def _is_ours(self, scheduler: Any) -> bool:
+        optimizer = getattr(scheduler, "optimizer", None)
+        optimizer = optimizer if isinstance(optimizer, Optimizer) else getattr(optimizer, "optimizer", optimizer)
+        return any(optimizer is each for each in self.patient.optimizers)
+
+    def end(self) -> None:
+        self._said = 0
+
+    def events(self) -> Iterable[Event]:
+        if self._known and self._optimizer_steps >= 2 * self._said:
+            self._said = max(1, self._optimizer_steps)
+            listed = [{**facts, "optimizer_steps": self._optimizer_steps} for _, facts in self._known.values()]
+            self.patient.facts["schedulers"] = listed
+        news, self._news = self._news, []
+        return news
+
+
+def describe(scheduler: Any) -> dict[str, Any]:
+    """What a scheduler was built with: its class, settings, total and warm-up steps as far as they can be read.
+
+    >>> import torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> describe(torch.optim.lr_scheduler.StepLR(optimizer, 30, gamma=0.5))
+    {'name': 'StepLR', 'step_size': 30, 'gamma': 0.5}
+    """
+    facts: dict[str, Any] = {"name": type(scheduler).__name__}
+    for name in SETTINGS:
+        value = getattr(scheduler, name, None)
+        if name == "milestones" and value is not None:
+            value = sorted(value)
+        if isinstance(value, (bool, int, float, str, list)):
+            facts[name] = value
+    inner = list(getattr(scheduler, "_schedulers", ()))
+    if inner:
+        facts["milestones"] = list(getattr(scheduler, "_milestones", ()))
+        facts["schedulers"] = [describe(each) for each in inner]
+    for function in getattr(scheduler, "lr_lambdas", ())[:1]:
+        facts |= {
+            "function": getattr(_innermost(function), "__name__", type(function).__name__),
+            **_numbers_of(function),
+        }
+    facts |= _in_common_terms(facts)
+    return facts
+
+
+def _in_common_terms(facts: dict[str, Any]) -> dict[str, Any]:
+    """`total` and `warmup` in scheduler steps, whatever this scheduler calls them."""
+    found: dict[str, Any] = {}
+    total = next((facts[name] for name in TOTALS if isinstance(facts.get(name), (int, float))), None)
+    warmup = next((facts[name] for name in WARM_UPS if isinstance(facts.get(name), (int, float))), None)
+    parts = facts.get("schedulers", [])
+    if parts and facts["milestones"]:  # one after another: the last one ends where its own total does
+        tail = parts[-1].get("total")
+        total = facts["milestones"][-1] + tail if tail is not None else None
+        warmup = facts["milestones"][0] if parts[0].get("name") in ("LinearLR", "ConstantLR") else None
+    if total is not None:
+        found["total"] = int(total)
+    if warmup is not None:
+        found["warmup"] = int(warmup)
+    return found
+
+
+def _innermost(function: Any) -> Any:
+    return _innermost(function.func) if isinstance(function, functools.partial) else function
+
+
+def _numbers_of(function: Any) -> dict[str, Any]:
+    """The numbers a lambda closes over: HF's schedules are partials, hand-written ones are closures or objects."""
+    found: dict[str, Any] = {}
+    while isinstance(function, functools.partial):
+        found |= {name: value for name, value in function.keywords.items() if _is_number(value)}
+        function = function.func
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+        if _is_number(value):
+            found[name] = value
+    if not names and not found and hasattr(function, "__dict__") and not isinstance(function, type):
+        found |= {name: value for name, value in vars(function).items() if _is_number(value)}
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
