@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.logs.fixtures import known
 
 from bedside.logs import load
-from tests.logs.fixtures import known
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EVERY_STEP = list(range(known.STEPS))

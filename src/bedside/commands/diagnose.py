@@ -65,9 +65,9 @@ def diagnose(
     from bedside.finding import Diagnosis, Failure
     from bedside.fleet import Order, diagnose_all
 
+    mapping = _mapping(renames)
     found = _find(paths, format_in)
-    each_named = len(found) <= len(paths)
-    order = Order(_codes(select), _codes(ignore), _mapping(renames), format_in, pictures=each_named)
+    order = Order(_codes(select), _codes(ignore), mapping, format_in, pictures=len(found) <= len(paths))
     with _progress(len(found)) as tell:
         told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
     answers = [each for each in told if isinstance(each, Diagnosis)]
@@ -81,7 +81,7 @@ def diagnose(
         if answers or several:
             _print(answers, format_, several=several)
     if explain_names:
-        _print_names(found, order.mapping, to_stderr=format_ != "text")
+        _print_names(found, mapping, to_stderr=format_ != "text")
     ctx.exit(_exit_code(answers, fail_on))
 
 

@@ -27,7 +27,7 @@ _NOT_READINGS = re.compile(
     """
 )
 # What stands before the level in a line of Python's logging: time, host, module, line. It is no reading.
-_LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?")
+_LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?(?:(?<=:)[\w.]+:)?")
 _NUMBER = re.compile(
     r"""(?x)
     (?<![\w.])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)

@@ -161,7 +161,7 @@ def _losses(log: Log, split: str, reading: _Reading) -> None:
             reading.notes.append(f"Several {split} losses and no total: {', '.join(sorted(mine))} are kept as parts.")
     for column, n in reading.names.items():
         if n.kind == "loss" and n.owner and n.split == split:
-            reading.keys[column] = (vital if n.rank == 0 else f"{split}/{n.metric}", n.owner)
+            reading.keys[column] = (vital if n.rank <= 1 else f"{split}/{n.metric}", n.owner)
 
 
 def _epoch_mean(n: Name, of: Name, column: str, chosen: str, reading: _Reading) -> bool:

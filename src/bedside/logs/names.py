@@ -69,7 +69,7 @@ BOOKKEEPING = frozenset(
 NOBODY = frozenset("total overall all global norm model optim optimizer gradients grad debug stats metrics".split())
 NOBODY |= frozenset(SPLITS)
 CLOCKS = frozenset(("step", "steps", "global step", "trainer global step", "iteration", "iter", "current steps"))
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9][a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s/_.:\-()\[\]|@]+")
 _GRADIENT_OF = re.compile(
     r"""(?ix)^(?:
@@ -87,6 +87,7 @@ _WEIGHTS_OF = re.compile(
 _LEARNING_RATE = re.compile(
     r"(?i)^(?:[\w ]+[/.])*(?:(?:train|optim)_)?(?:lr|learning[ _-]?rate)s?(?P<group>(?:[-/_. ].*)?)$"
 )
+_DATALOADER = re.compile(r"/dataloader_idx_\d+$")
 _GROUP = re.compile(r"(?i)(?:pg|group|param_group)?[-_ ]?(\d+)$")
 
 
@@ -171,8 +172,8 @@ def _clockwork(plain: str) -> Name | None:
 
 
 def _metric(name: str) -> Name:
-    words = split_words(name)
-    split, words = _split(words)
+    owner, name = _evaluation_set(name)
+    split, words = _split(split_words(name))
     over = ""
     if len(words) > 1 and words[-1] in ("step", "epoch"):
         over, words = words[-1], words[:-1]
@@ -181,14 +182,26 @@ def _metric(name: str) -> Name:
     if not words or words[0] in ("final", "best", "target", "min", "max"):  # about the run, not about a step
         return Name(split, "other")
     if "loss" in words or "nll" in words or (split and words[-1] in ("ce", "crossentropy")):
-        return Name(split, "loss", metric="_".join(words), over=over, rank=_loss_rank(words), words=tuple(words))
+        metric = "_".join(words)
+        return Name(split, "loss", metric, owner, over=over, rank=_loss_rank(words), words=tuple(words))
     if BOOKKEEPING & set(words):
         return Name(split, "other")
     metric = "_".join(words)
     metric = SYNONYMS.get(metric, metric)
     if split or METRICS & set(words):
-        return Name(split or "train", "metric", metric=metric, over=over, words=tuple(words))
+        return Name(split or "train", "metric", metric, owner, over=over, words=tuple(words))
     return Name("", "other")
+
+
+def _evaluation_set(name: str) -> tuple[str, str]:
+    """`eval/c4/loss` and Lightning's `val_loss/dataloader_idx_1` name the set: (set, the name without it)."""
+    match = _DATALOADER.search(name)
+    if match:
+        return match[0][1:], name[: match.start()]
+    parts = name.split("/")
+    if len(parts) > 2 and SPLITS.get(parts[0].strip().lower(), "train") != "train":
+        return "/".join(parts[1:-1]), f"{parts[0]}/{parts[-1]}"
+    return "", name
 
 
 def _split(words: list[str]) -> tuple[str, list[str]]:

@@ -15,6 +15,7 @@ from bedside.logs.format import Format, Unreadable, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
+from bedside.logs.split_files import read_by_split
 
 LONGEST_LINE = 2**22
 MOST_BYTES = 2**28
@@ -43,7 +44,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    return read_records(objects(paths[0]), "json")
+    return read_by_split(paths, lambda path: read_records(objects(path), "json"))
 
 
 def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:

@@ -13,6 +13,7 @@ from bedside.logs.format import Format, Unreadable
 from bedside.logs.log import Column, Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
+from bedside.logs.split_files import read_by_split
 
 MOST_COLUMNS = 20_000
 SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
@@ -48,7 +49,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    return read_table(paths[0], "csv", blank_may_be_nan=True)
+    return read_by_split(paths, lambda path: read_table(path, "csv", blank_may_be_nan=True))
 
 
 def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, rename: dict[str, str] | None = None) -> Log:
@@ -141,7 +142,8 @@ def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[flo
     steps = numbers[list(names).index(axis[0])] if axis else [float(i) for i in range(len(numbers[0]))]
     told = []
     for i in suspects:
-        rows = [r for r in hidden_nans(filled, i) if steps[r] is not None]
+        near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
+        rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None]
         column = log.columns.get(names[i])
         if not rows or column is None:
             continue
@@ -154,11 +156,19 @@ def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[flo
         log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
 
 
-def hidden_nans(filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column: int) -> list[int]:
+def _beside(name: str, loss: str) -> bool:
+    """Whether a metric is of the same split as a loss, and none itself: `validation/wer`, `validation/num_examples`."""
+    mine, its = read_name(name), read_name(loss)
+    return bool(its.split) and mine.split == its.split and mine.kind != "loss"
+
+
+def hidden_nans(
+    filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column: int, near: Sequence[int] = ()
+) -> list[int]:
     """Rows in which `column` is blank although the columns that always came with it are there.
 
-    `filled[i, row]` says which cells have a value. Also rows in which nothing at all was written after the
-    column's own kind of row: whatever they held was blank.
+    `filled[i, row]` says which cells have a value; where there are columns `near` it, one of these must be there.
+    Also rows in which nothing at all was written after the column's own kind of row: what they held was blank.
     """
     mine = filled[column]
     present = np.flatnonzero(mine)
@@ -172,8 +182,11 @@ def hidden_nans(filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column:
     ]
     found: set[int] = set()
     if siblings:
-        share = filled[siblings].mean(axis=0)
-        blank = np.flatnonzero(~mine & (share >= SIBLINGS_FILLED))
+        there = filled[siblings].mean(axis=0) > SIBLINGS_FILLED
+        close = [i for i in siblings if i in near]
+        if close:
+            there &= filled[close].any(axis=0)
+        blank = np.flatnonzero(~mine & there)
         blank = blank[blank > first]
         if len(blank) and (present < blank[0]).sum() >= BEFORE:
             lone = (blank < present[-1]).sum()

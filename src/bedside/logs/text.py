@@ -30,8 +30,11 @@ STEPS = (
 )
 EPOCHS = ("epoch", "epochs", "ep")
 BATCHES = ("", "batch", "batches", "minibatch")  # no name at all: a progress bar's 10/100
+SKIPS = "skipped steps"  # the column of lines that say so
 _MENTIONS = re.compile(r"(?i)overflow|skip(?:ped|ping)")
-_SKIP_LINE = re.compile(r"(?i)\boverflow\b|\bskip(?:ped|ping)\b.{0,40}\b(?:step|batch|update|iteration)")
+_SKIP_LINE = re.compile(
+    r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
+)
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
 _CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w*\s*[({:=]")
 _COMMAND_LINE = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
@@ -78,7 +81,8 @@ class _Reader:
         """Take step and epoch from the line; returns the names that told them."""
         by_name: dict[str, Found] = {}
         for each in found:
-            by_name.setdefault(each.name.lower().removeprefix("train/").removeprefix("trainer/"), each)
+            name = each.name.lower().rsplit(": ", 1)[-1]  # `Summary: Epoch: 3`
+            by_name.setdefault(name.removeprefix("train/").removeprefix("trainer/"), each)
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = next((by_name[name] for name in STEPS if name in by_name and by_name[name].whole), None)
         epoch = next((by_name[name] for name in EPOCHS if name in by_name), None)
@@ -119,8 +123,10 @@ class _Reader:
         if not name or len(name) > LONGEST_NAME or meaning.kind in ("epoch", "clock"):
             return
         judged = meaning.kind in ("loss", "metric")
-        if judged and self.split in ("val", "test") and not _says_split(name):
-            name = f"{self.split}/{name}"
+        if judged and meaning.split in ("val", "test") and not meaning.owner:
+            name = f"{meaning.split}/{meaning.metric}"  # `Validation: loss` and `[eval] … loss` are one
+        elif judged and self.split in ("val", "test") and not _says_split(name):
+            name = f"{self.split}/{meaning.metric}"
         if self.step is None and not (judged and "val" in (self.split, meaning.split)):
             return  # before the first step only an evaluation of the untrained model is a reading
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
@@ -129,7 +135,7 @@ class _Reader:
     def _skipped(self, text: str) -> None:
         self.skips += 1
         at = (self.step or 0.0) + self.skips
-        self.log.add("skipped", at, 1.0, float(self.line))
+        self.log.add(SKIPS, at, 1.0, float(self.line))
         scale = _NEW_SCALE.search(text)
         if scale:
             try:
@@ -203,7 +209,7 @@ def _drop_talk(log: Log) -> None:
 
 def _skipped_steps(log: Log) -> None:
     """0 where a step was logged, 1 where one was skipped; a norm printed only on overflow is no vital."""
-    skipped = log.columns.get("skipped")
+    skipped = log.columns.pop(SKIPS, None)
     if skipped is None:
         return
     for name, column in list(log.columns.items()):
@@ -211,12 +217,12 @@ def _skipped_steps(log: Log) -> None:
         if kind == "grad_norm" and not any(math.isfinite(value) for value in column.values):
             log.note(f"{name} is only printed when a step overflows: read as {len(column)} skipped steps.")
             del log.columns[name]
-        elif kind == "skipped" and name != "skipped":
+        elif kind == "skipped":  # a running count of the same
             del log.columns[name]
     made = sorted({step for column in log.columns.values() for step in column.steps} - set(skipped.steps))
     steps = [*((s, 1.0) for s in skipped.steps), *((s, 0.0) for s in made)]
     steps.sort()
-    log.columns["skipped"] = Column([s for s, _ in steps], [v for _, v in steps], [s for s, _ in steps])
+    log.columns[SKIPS] = Column([s for s, _ in steps], [v for _, v in steps], [s for s, _ in steps])
 
 
 FORMAT = Format("text", "a text log with steps and losses", recognises, read)
