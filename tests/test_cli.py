@@ -51,13 +51,13 @@ def assert_three_lines(error):
 def test_a_healthy_run_exits_with_0(bedside):
     code, out, err = bedside("diagnose", "healthy.csv")
     assert (code, err) == (0, "")
-    assert out.startswith("healthy.csv · 300 steps · healthy\n")
+    assert out.startswith("healthy.csv · 300 steps · healthy")
 
 
 def test_a_sick_run_exits_with_1_and_tells_the_story(bedside):
     code, out, _ = bedside("diagnose", "sick.csv")
     assert code == 1
-    assert out.startswith("sick.csv · 300 steps · sick: 1 error\n")
+    assert out.startswith("sick.csv · 300 steps · sick: 1 error")
     assert "NUM101 nonfinite-loss" in out
     assert "since step 200" in out
 
