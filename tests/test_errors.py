@@ -1,0 +1,22 @@
+from bedside.errors import BedsideError, nearest_first, unknown_name
+
+
+def test_an_error_is_three_lines():
+    error = unknown_name("vital", "grad_nrom", ["loss", "grad_norm"], try_='vitals=["grad_norm"]')
+    assert str(error) == (
+        "No vital is called 'grad_nrom'.\n  Expected: one of grad_norm, loss\n  Try: vitals=[\"grad_norm\"]"
+    )
+
+
+def test_the_likeliest_spelling_comes_first_in_any_case():
+    assert nearest_first("grd-101", ["NUM101", "GRD101"]).startswith("GRD101")
+    assert nearest_first("Overfiting", ["nonfinite-loss", "overfitting"]).startswith("overfitting")
+
+
+def test_a_long_list_is_cut():
+    assert nearest_first("x", [f"name_{i}" for i in range(9)], most=3) == "name_0, name_1, name_2, …"
+
+
+def test_the_door_adds_the_users_call_unless_the_fact_knew_better():
+    assert BedsideError("a", expected="b").at_the_door("c").try_ == "c"
+    assert BedsideError("a", expected="b", try_="d").at_the_door("c").try_ == "d"
