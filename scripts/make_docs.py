@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 from bedside.explain import family, needs, page, status
+from bedside.logs import FORMATS
 from bedside.record.vocabulary import VITALS, Vital
 from bedside.report.wording import plural
 from bedside.rules import CATALOGUE, Rule
@@ -30,10 +32,13 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         for rule in catalogue
     }
     readme = root / "README.md"
+    front = readme.read_text(encoding="utf-8")
+    for marker, text in {"rules": families_table(catalogue), "formats": formats_sentence()}.items():
+        front = between(front, marker, text)
     return pages | {
         root / "docs/rules.md": rules_table(catalogue),
         root / "docs/vitals.md": vitals_table(catalogue),
-        readme: between(readme.read_text(encoding="utf-8"), "rules", families_table(catalogue)),
+        readme: front,
     }
 
 
@@ -79,6 +84,11 @@ def families_table(catalogue: Sequence[Rule]) -> str:
     previews = sum(rule.preview for rule in catalogue)
     told = f"{plural(len(catalogue), 'rule')}" + (f", {previews} of them previews (*)" if previews else "") + "."
     return f"{told}\n\n| family | this run shows … |\n|---|---|\n{rows}"
+
+
+def formats_sentence() -> str:
+    said = "Recognised by their content: " + "; ".join(each.title for each in FORMATS) + "."
+    return textwrap.fill(said, 118)
 
 
 def _cell(text: str) -> str:
