@@ -89,6 +89,7 @@ def _evaluations(log: Log, points: Sequence[Mapping[str, Any]], per_epoch: float
     benchmark = str(log.config.get("submission_benchmark", "")).lower()
     batch = number(log.config.get("global_batch_size"))
     seen: dict[str, set[float]] = {}
+    nothing_else = not log.columns
     order = max((column.order[-1] for column in log.columns.values() if len(column)), default=0.0)
     for point in points:
         if point["key"] not in ("eval_accuracy", "eval_loss", "train_loss", "eval_error"):
@@ -108,7 +109,7 @@ def _evaluations(log: Log, points: Sequence[Mapping[str, Any]], per_epoch: float
         seen[name].add(step)
         order += 1
         log.add(name, step, value, order)
-    if not any(column for column in log.columns.values()) and batch is None and per_epoch is None:
+    if nothing_else and batch is None and per_epoch is None:
         log.axis = "epoch"
 
 

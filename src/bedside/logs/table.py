@@ -54,20 +54,20 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, rename: dict[str, str] | None = None) -> Log:
     """A table with one row per record. A blank cell is a missing reading unless its siblings say otherwise."""
-    names, columns, complaints = cells(path)
+    names, columns, damaged = cells(path)
     names = [(rename or {}).get(name, name) for name in names]
     log = Log(format)
-    if complaints:
-        log.note(f"{complaints} damaged rows were left out.")
+    if damaged:
+        log.note(f"{len(damaged)} rows are damaged; what is left of them was read.")
     numbers = [[number(cell) for cell in column] for column in columns]
     fill_log(log, names, numbers)
     if blank_may_be_nan and not any(cell.strip().lower() in ("nan", "-nan") for column in columns for cell in column):
-        _recover_nans(log, names, numbers)
+        _recover_nans(log, names, numbers, damaged)
     return log
 
 
-def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], int]:
-    """Header and columns of text; rows are padded or cut to the header's length."""
+def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], set[int]]:
+    """Header, columns of text, and the numbers of the rows that had to be padded or cut to the header's length."""
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
         first = file.readline(2**20)
         delimiter = delimiter_of(first)
@@ -75,7 +75,7 @@ def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], int]:
         if not names or len(names) > MOST_COLUMNS:
             raise Unreadable("its first line is no header")
         rows: list[list[str]] = []
-        damaged = 0
+        damaged: set[int] = set()
         width = len(names)
         reader = csv.reader((line.replace("\0", "") for line in file), delimiter=delimiter)
         while True:
@@ -84,13 +84,15 @@ def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], int]:
                     if len(row) == width:
                         rows.append(row)
                     elif len(row) > width:
+                        if any(cell.strip() for cell in row[width:]):
+                            damaged.add(len(rows))
                         rows.append(row[:width])
-                        damaged += any(cell.strip() for cell in row[width:])
                     elif row:
+                        damaged.add(len(rows))
                         rows.append(row + [""] * (width - len(row)))
                 break
             except csv.Error:
-                damaged += 1
+                damaged.add(len(rows))
     columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     return _unique(names), columns, damaged
 
@@ -130,7 +132,7 @@ def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | 
     log.rows = rows
 
 
-def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]]) -> None:
+def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]], damaged: set[int]) -> None:
     """pandas writes NaN as a blank cell; beside filled siblings a blank loss was NaN."""
     clocks = {i for i, name in enumerate(names) if name not in log.columns}
     suspects = [i for i, name in enumerate(names) if read_name(name).kind in ("loss", "grad_norm") and i not in clocks]
@@ -143,7 +145,7 @@ def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[flo
     told = []
     for i in suspects:
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
-        rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None]
+        rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None and r not in damaged]
         column = log.columns.get(names[i])
         if not rows or column is None:
             continue

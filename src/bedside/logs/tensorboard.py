@@ -8,6 +8,7 @@ places where the first had them.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
     log = Log("tensorboard")
-    top = min((path.parent for path in paths), key=lambda folder: len(folder.parts))
+    top = Path(os.path.commonpath([path.parent for path in paths]))
     folders: dict[str, Scalars] = {}
     for path in sorted(paths, key=lambda p: (str(p.parent), p.name)):
         scalars = folders.setdefault(_split_of(path.parent, top), Scalars())

@@ -1,0 +1,259 @@
+"""Each smaller format by an example of its layout, and databases that hold several runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bedside.errors import NotARun
+from bedside.logs import FORMATS, find_runs, load
+from bedside.logs.config import plain_yaml, settings, settings_in_text
+from bedside.logs.numbers import number
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_every_format_has_a_name_and_a_file_of_its_own():
+    names = [each.name for each in FORMATS]
+    assert len(set(names)) == len(names)
+    homes = [each.read.__module__ for each in FORMATS]
+    assert len(set(homes)) == len(homes)
+
+
+def test_ultralytics_parts_add_up_and_metrics_are_validation(tmp_path):
+    header = "                  epoch,         train/box_loss,         train/cls_loss,  metrics/precision(B),"
+    header += " metrics/mAP50-95(B),"
+    header += "           val/box_loss,           val/cls_loss,                 lr/pg0,                 lr/pg1"
+    rows = [f"  {i},  {2.0 / (i + 1)},  {1.0 / (i + 1)},  0.5,  {0.1 * i},  3.0,  1.5,  0.01,  0.02" for i in range(5)]
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join([header, *rows]))
+    run = load(tmp_path)
+    assert (run.format, run.axis) == ("ultralytics", "epoch")
+    np.testing.assert_allclose(run.loss.values, [3.0 / (i + 1) for i in range(5)])
+    assert set(run.series("val/loss").values) == {4.5}
+    assert run.has("val/map50_95")
+    assert run.has("part/box_loss")
+    assert run.series("lr", "group_1").last == 0.02
+    assert any("sum of" in note for note in run.notes)
+
+
+def test_detectron2(tmp_path):
+    records = [
+        {"iteration": 19 + 20 * i, "total_loss": 3.0, "loss_cls": 2.0, "loss_box_reg": 1.0, "lr": 0.1} for i in range(5)
+    ]
+    records[-1] |= {"bbox/AP": 12.5}
+    (tmp_path / "metrics.json").write_text("\n".join(map(json.dumps, records)))
+    run = load(tmp_path)
+    assert run.format == "detectron2"
+    assert run.loss.steps.tolist() == [19, 39, 59, 79, 99]
+    assert run.has("part/loss_cls")
+    assert run.series("val/bbox_ap").values.tolist() == [12.5]
+
+
+def test_a_chart_exported_from_wandb_holds_several_runs(tmp_path):
+    header = '"Step","brave-sun-1 - train/loss","brave-sun-1 - train/loss__MIN","brave-sun-1 - train/loss__MAX",'
+    header += '"calm-sea-2 - train/loss"'
+    rows = [f'"{i}","{2.0 - i / 10}","0","9","{1.0 - i / 10}"' for i in range(10)]
+    path = tmp_path / "chart.csv"
+    path.write_text("\n".join([header, *rows]))
+    assert [each.name for each in find_runs(path)] == [f"{path}#brave-sun-1", f"{path}#calm-sea-2"]
+    assert load(f"{path}#calm-sea-2").loss.values[0] == 1.0
+    assert load(f"{path}#brave-sun-1").loss.values[0] == 2.0
+
+
+def test_history_exported_from_wandb_is_a_table(tmp_path):
+    path = tmp_path / "history.csv"
+    path.write_text(
+        "_step,_runtime,_timestamp,train/loss,val/loss\n" + "".join(f"{i},{i},{i},{9 - i},\n" for i in range(9))
+    )
+    assert load(path).loss.values.tolist() == list(range(9, 0, -1))
+
+
+def test_an_mlflow_database_of_two_runs(tmp_path):
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(gzip.decompress((FIXTURES / "mlflow.db.gz").read_bytes()))
+    with closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        row = dict(database.execute("SELECT * FROM runs").fetchone())
+        row |= {"run_uuid": "other", "name": "second", "start_time": row["start_time"] + 1}
+        marks = ", ".join(f":{name}" for name in row)
+        database.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({marks})", row)
+        database.execute(
+            "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('loss', 1, 1, 'other', 0, 0)"
+        )
+        database.commit()
+    found = find_runs(path)
+    assert len(found) == 2
+    assert found[1].name.endswith("#other")
+    assert load(f"{path}#second").loss.values.tolist() == [1.0]
+    assert len(load(f"{path}#known").loss) == 30
+    with pytest.raises(NotARun, match="no run 'third'"):
+        load(f"{path}#third")
+
+
+def test_a_database_of_something_else_is_no_run(tmp_path):
+    path = tmp_path / "contacts.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE people (name TEXT)")
+        database.commit()
+    with pytest.raises(NotARun):
+        load(path)
+
+
+def test_an_mlflow_database_whose_metrics_are_a_view_of_endless_rows_ends(tmp_path):
+    path = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            """CREATE TABLE runs (run_uuid, name, status, start_time, lifecycle_stage);
+            CREATE TABLE experiments (x); CREATE TABLE params (key, value, run_uuid);
+            CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan);
+            INSERT INTO runs VALUES ('a', 'a', 'FINISHED', 1, 'active');
+            INSERT INTO metrics VALUES ('loss', 'text', x'00', 'a', 'b', 0), ('loss', 1e999, 1, 'a', 3, 0);"""
+        )
+        database.commit()
+    run = load(path)
+    assert run.loss.values.tolist() == [np.inf]
+
+
+def test_a_zip_bomb_is_cut_off(tmp_path, monkeypatch):
+    monkeypatch.setattr("bedside.logs.comet.MOST_BYTES", 2**20)
+    path = tmp_path / "comet.zip"
+    message = {"type": "metric_msg", "payload": {"metric": {"metricName": "loss", "metricValue": 1.0, "step": 1}}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("messages.json", json.dumps(message) + "\n" + "\0" * 2**27)
+    run = load(path)
+    assert len(run.loss) == 1
+    assert any("left out" in note for note in run.notes)
+
+
+def test_a_zip_of_something_else_is_no_run(tmp_path):
+    path = tmp_path / "code.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../../evil.py", "boom")
+    with pytest.raises(NotARun):
+        load(path)
+
+
+def test_mlperf_tells_samples_from_steps_and_ends_with_its_status(tmp_path):
+    def point(key, value=None, **metadata):
+        return ":::MLLOG " + json.dumps({"key": key, "value": value, "metadata": metadata})
+
+    lines = [
+        point("submission_benchmark", "rnnt"),
+        point("global_batch_size", 100),
+        point("opt_base_learning_rate", 0.1),
+    ]
+    lines += [point("eval_accuracy", 0.5 / i, samples_count=1000 * i) for i in range(1, 5)] + [
+        point("run_stop", status="success")
+    ]
+    path = tmp_path / "result_0.txt"
+    path.write_text("\n".join(lines))
+    run = load(path)
+    assert run.series("val/wer").steps.tolist() == [10, 20, 30, 40]
+    assert run.finished is True
+    assert run.config["learning_rate"] == 0.1
+
+
+def test_mlperf_epochs_stay_epochs_when_nothing_tells_their_length(tmp_path):
+    lines = [
+        ":::MLLOG " + json.dumps({"key": "eval_accuracy", "value": 0.1 * i, "metadata": {"epoch_num": i}})
+        for i in range(1, 6)
+    ]
+    (tmp_path / "result_0.txt").write_text("\n".join(lines))
+    run = load(tmp_path)
+    assert run.axis == "epoch"
+    assert run.series("val/accuracy").steps.tolist() == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_tables_with_any_delimiter_and_a_byte_order_mark(tmp_path, delimiter):
+    path = tmp_path / "log.csv"
+    rows = [["Step", "Loss"], *([str(i), str(1 / (i + 1))] for i in range(5))]
+    path.write_text("\ufeff" + "\n".join(delimiter.join(row) for row in rows), encoding="utf-8")
+    assert len(load(path).loss) == 5
+
+
+def test_damaged_rows_are_counted_and_the_rest_is_read(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("step,loss\n1,2.0\n2\n3,1.0,9,9\n4,0.5\nx,y\n5,0.25")
+    run = load(path)
+    assert run.loss.steps.tolist() == [1, 3, 4, 5]
+    assert np.isfinite(run.loss.values).all()
+    assert any("damaged" in note for note in run.notes)
+
+
+def test_a_json_list_and_nested_records(tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps([{"step": i, "train": {"loss": 9 - i}, "eval": {"loss": 9.5 - i}} for i in range(9)]))
+    run = load(path)
+    assert run.format == "json"
+    assert run.loss.values[0] == 9
+    assert run.series("val/loss").values[0] == 9.5
+
+
+def test_time_is_an_axis_when_there_is_no_other(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("timestamp,loss\n" + "".join(f"{1700000000 + 60 * i},{9 - i}\n" for i in range(9)))
+    run = load(path)
+    assert run.axis == "time"
+    assert run.loss.steps.tolist() == [60 * i for i in range(9)]
+
+
+def test_tokens_are_an_axis(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps({"tokens": 1000 * i, "loss": 9 - i}) for i in range(9)))
+    assert load(path).axis == "tokens"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1.5E-04", 1.5e-4), ("8,528", 8528), ("12%", 0.12), ("tensor(0.3)", 0.3), ("tensor(0.3, device='cuda:0')", 0.3),
+     ("inf", np.inf), ("-Infinity", -np.inf), ("", None), ("NA", None), ("None", None), ("abc", None), (True, 1.0),
+     (10**400, np.inf), ([1], None), (None, None), ("1,2", None)],
+)  # fmt: skip
+def test_numbers_as_people_write_them(text, value):
+    assert number(text) == value
+
+
+def test_settings_have_one_name_whatever_the_tool_calls_them():
+    found = settings(
+        {"optimizer": {"lr": 0.1, "weight_decay": 0.01}, "trainer": {"max_epochs": 3, "gradient_clip_val": 1.0}}
+    )
+    assert found["learning_rate"] == 0.1
+    assert found["epochs"] == 3
+    assert found["max_grad_norm"] == 1.0
+    assert found["optimizer.lr"] == 0.1
+
+
+def test_settings_cannot_be_endless():
+    deep: dict[str, object] = {}
+    for _ in range(100):
+        deep = {"a": deep}
+    assert len(settings({"deep": deep, **{str(i): i for i in range(10_000)}})) < 600
+
+
+@pytest.mark.parametrize(
+    "line", ["lr=0.1", "lr: 0.1", "'lr': 0.1,", "--lr 0.1", "lr ............ 0.1", "Args(lr=0.1)", "LR=0.1"]
+)
+def test_settings_are_found_in_text(line):
+    assert settings_in_text(line) == {"lr": 0.1}
+
+
+def test_yaml_is_read_without_executing_anything():
+    text = "lr: 1e-3\nname: !!python/object/apply:os.system ['boom']\nmodel:\n  layers: 4\n# a comment: 5\n- item: 3\n"
+    assert plain_yaml(text) == {"lr": 1e-3, "name": "!!python/object/apply:os.system ['boom']", "model.layers": 4}
+
+
+def test_aim_without_its_package_says_what_to_install(tmp_path):
+    (tmp_path / ".aim").mkdir()
+    (tmp_path / ".aim" / "run_metadata.sqlite").write_bytes(b"SQLite format 3\0" + bytes(100))
+    with pytest.raises(NotARun) as error:
+        load(tmp_path)
+    assert str(error.value).splitlines()[-1] == "  Try: pip install aim"
