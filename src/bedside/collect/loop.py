@@ -69,7 +69,7 @@ class Loop(Collector):
     """Hears every forward, backward, clip and step; reads no tensor."""
 
     name = "loop"
-    vitals = ("eval_mode",)
+    vitals = ("eval_mode", "training_forwards")
 
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
@@ -84,7 +84,7 @@ class Loop(Collector):
         self._passes = 0
         self._training: list[bool] = []  # the mode of this step's training forwards
         self._steps: list[int] = []
-        self._values: list[float] = []
+        self._values: list[tuple[float, float]] = []
         self._ended = False
         self._train_mode = Tally("validation_in_train_mode")
         self._gradients = Tally("validation_with_gradients")
@@ -138,7 +138,7 @@ class Loop(Collector):
             step = self.patient.step
             evaluating = not all(self._training)
             self._steps.append(step)
-            self._values.append(float(evaluating))
+            self._values.append((float(evaluating), float(len(self._training))))
             self._training.clear()
             if evaluating is not self._mode:
                 self._mode = evaluating
@@ -185,8 +185,8 @@ class Loop(Collector):
 
     def rows(self) -> Iterable[RowSet]:
         if self._steps:
-            values = np.asarray(self._values)[:, None]
-            yield RowSet("loop", [("eval_mode", "")], self._steps, values)
+            columns = [("eval_mode", ""), ("training_forwards", "")]
+            yield RowSet("loop", columns, self._steps, np.asarray(self._values))
             self._steps, self._values = [], []
 
     def events(self) -> Iterable[Event]:

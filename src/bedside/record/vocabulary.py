@@ -73,6 +73,7 @@ SKIPPED = Vital("skipped", "optimizer.step", "1 where the scaler skipped the upd
 STEP_TIME = Vital("step_time", "optimizer.step", "Seconds since the previous step.", unit="s")
 EPOCH = Vital("epoch", "optimizer.step", "The epoch this step belongs to.")
 EVAL_MODE = Vital("eval_mode", "forward", "1 where a training forward ran in evaluation mode, 0 where it did not.")
+TRAINING_FORWARDS = Vital("training_forwards", "forward", "Forwards of this step that a backward followed.")
 INPUT_RMS = Vital("input_rms", "forward", "Root mean square of the first input, from a slice of the batch.")
 INPUT_MEAN = Vital("input_mean", "forward", "Mean of the first floating-point input.")
 INPUT_STD = Vital("input_std", "forward", "Standard deviation of the first floating-point input.")
@@ -149,6 +150,7 @@ VITALS: dict[str, Vital] = {
         STEP_TIME,
         EPOCH,
         EVAL_MODE,
+        TRAINING_FORWARDS,
         INPUT_RMS,
         INPUT_MEAN,
         INPUT_STD,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bedside.errors import unknown_name
 from bedside.rules.accumulating_gradient import accumulating_gradient
+from bedside.rules.broadcast_loss import broadcast_loss
+from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.rules.constant_loss import constant_loss
 from bedside.rules.dead_layer import dead_layer
 from bedside.rules.diverging_loss import diverging_loss
@@ -11,6 +13,8 @@ from bedside.rules.dominant_module import dominant_module
 from bedside.rules.endless_warmup import endless_warmup
 from bedside.rules.epoch_boundary_jump import epoch_boundary_jump
 from bedside.rules.erratic_validation import erratic_validation
+from bedside.rules.evaluating_in_train_mode import evaluating_in_train_mode
+from bedside.rules.evaluating_with_gradients import evaluating_with_gradients
 from bedside.rules.exploding_gradient import exploding_gradient
 from bedside.rules.frozen_learning_rate import frozen_learning_rate
 from bedside.rules.frozen_validation import frozen_validation
@@ -33,18 +37,22 @@ from bedside.rules.oversized_update import oversized_update
 from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.schedule_ended_early import schedule_ended_early
+from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stalled_loss import stalled_loss
+from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
+from bedside.rules.training_in_eval_mode import training_in_eval_mode
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.underfitting import underfitting
 from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
+from bedside.rules.unscaled_accumulation import unscaled_accumulation
 from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
@@ -92,8 +100,16 @@ CATALOGUE: tuple[Rule, ...] = (
     endless_warmup,
     scheduler_per_batch,
     no_learning_rate,
+    training_in_eval_mode,
+    evaluating_in_train_mode,
+    evaluating_with_gradients,
+    step_without_gradient,
+    scheduler_before_optimizer,
+    clipping_scaled_gradients,
+    unscaled_accumulation,
     uncovered_parameter,
     stale_optimizer,
+    broadcast_loss,
 )
 
 
