@@ -21,6 +21,7 @@ from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.loss_at_chance import loss_at_chance
+from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
@@ -30,6 +31,7 @@ from bedside.rules.no_validation import no_validation
 from bedside.rules.noisy_loss import noisy_loss
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
+from bedside.rules.nonfinite_weights import nonfinite_weights
 from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
 from bedside.rules.overfitting import overfitting
@@ -39,6 +41,7 @@ from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
+from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stalled_loss import stalled_loss
@@ -46,6 +49,7 @@ from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
+from bedside.rules.swallowed_updates import swallowed_updates
 from bedside.rules.training_in_eval_mode import training_in_eval_mode
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
@@ -56,10 +60,14 @@ from bedside.rules.unscaled_accumulation import unscaled_accumulation
 from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
+from bedside.rules.weight_jump import weight_jump
 
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
     nonfinite_gradient,
+    nonfinite_weights,
+    loss_scale_collapse,
+    swallowed_updates,
     diverging_loss,
     loss_at_chance,
     stuck_from_start,
@@ -92,6 +100,8 @@ CATALOGUE: tuple[Rule, ...] = (
     oversized_update,
     undersized_update,
     runaway_weights,
+    shrinking_weights,
+    weight_jump,
     missing_warmup,
     schedule_ended_early,
     unfinished_schedule,

@@ -1,0 +1,99 @@
+"""The weights shrink towards zero, and the loss pays for it.
+
+## What it sees
+A weight norm that falls to a fraction of what it was, while the loss gets no better.
+
+## Why it matters
+Weight decay pulls every weight towards zero; the gradient must hold against it. When the pull is stronger, the network
+forgets, its outputs become constant, and with them the loss.
+
+## How it decides
+The norm is below `small` of its first value at the end, it came down by degrees, and the loss at the end is no better
+than it was when the norm had lost its first tenth, or clearly worse than its best since. Weights that shrink while the
+loss falls are healthy (embeddings that start large, normalised layers).
+
+## When it is wrong
+Pruning and sparsity on purpose.
+
+## What to try
+1. Lower the weight decay: learning rate times weight decay is the share of the weights that a step takes away.
+2. Leave biases and normalisation layers out of it.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=[2.3] * 200, param_norm=[11 * 0.98**k for k in range(200)])
+>>> print(*shrinking_weights.check(run))
+WGT102 shrinking-weights: The weights shrank from 11 to 0.206, 1.9 % of what they were, and the loss did not improve.
+
+## References
+- Loshchilov and Hutter (2019), Decoupled weight decay regularization.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import LOSS, PARAM_NORM
+from bedside.report.wording import number
+from bedside.rules.advice import learning_rate, one_digit
+from bedside.rules.leaves import leaves
+from bedside.rules.optimizers import weight_decay
+from bedside.rules.rule import rule
+from bedside.rules.statistics import in_blocks
+
+BLOCKS = 8  # of the loss since the onset: long enough to be a level
+
+
+@dataclass(frozen=True)
+class Limits:
+    small: float = 0.5  # of the first norm: half of everything is gone
+    mostly: float = 0.8  # of the readings fall: a decline, no jump
+    better: float = 0.95  # of the earlier loss: an improvement that the shrinking could serve
+    readings: int = 20
+
+
+@rule("WGT102", severity=Severity.WARNING, needs=[PARAM_NORM, LOSS], limits=Limits())
+def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
+    norms = run.series(PARAM_NORM.name).finite()
+    if len(norms) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
+    first, now = float(norms.values[0]), norms.median(5)
+    if now > limits.small * first:
+        return
+    on_the_way = norms.values[: int(np.argmax(norms.values < limits.small * first)) + 1]
+    if np.mean(np.diff(on_the_way) < 0) < limits.mostly:
+        return
+    onset = int(norms.steps[int(np.argmax(norms.values < 0.9 * first))])
+    loss = run.loss.finite()
+    if not loss:
+        return
+    then, end = loss.before(onset + 1).median(10), loss.median(max(5, len(loss) // 10))
+    best = float(in_blocks(loss.since(onset), most=BLOCKS).medians.min())
+    improved = end < then - (1 - limits.better) * abs(then)
+    if math.isnan(then) or (improved and end < best + 2 * (1 - limits.better) * abs(best)):
+        return
+    decay, rate = weight_decay(run), learning_rate(run, onset)
+    pull = decay * rate
+    where = [s.owner for s in leaves(run, PARAM_NORM) if (v := s.finite()) and v.median(5) < 0.1 * float(v.values[0])]
+    lower = f"from {number(decay)} to about {number(one_digit(decay / 100))}" if decay > 0 else "100-fold"
+    yield shrinking_weights.finding(
+        f"The weights shrank from {number(first)} to {number(now)}, {number(100 * now / first, 2)} % of what they "
+        f"were, and the loss {'got worse again' if improved else 'did not improve'}.",
+        first_step=onset,
+        last_step=norms.last_step,
+        confidence=0.85 if now < 0.5 * limits.small * first else 0.7,
+        where=where[:20],
+        evidence={"first": first, "now": now, "weight_decay": decay, "taken_per_step": pull, "loss": [then, end]},
+        series=[PARAM_NORM.name, LOSS.name],
+        could_also_be=("A penalty on the weights inside the loss: print its share of the loss.",),
+        try_=(
+            f"Lower the weight decay {lower}"
+            + (f": now each step takes {number(pull, 2)} of every weight." if math.isfinite(pull) else "."),
+        ),
+    )

@@ -1,0 +1,31 @@
+import numpy as np
+
+from bedside.rules.shrinking_weights import shrinking_weights
+from bedside.testing import a_run
+
+STEPS = np.arange(300)
+
+
+def test_speaks_when_weight_decay_wins_over_the_gradient():
+    config = {"optimizers": [{"name": "SGD", "weight_decay": 0.3}]}
+    [found] = shrinking_weights.check(a_run(loss=2.3, lr=0.1, param_norm=11 * 0.97**STEPS + 0.1, config=config))
+    assert "from 0.3 to about 0.003" in found.try_[0]
+    assert "0.03 of every weight" in found.try_[0]
+
+
+def test_speaks_when_the_loss_gets_worse_again_while_weights_shrink():
+    loss = np.r_[np.geomspace(2.3, 1.5, 100), np.linspace(1.5, 1.95, 200)]
+    [found] = shrinking_weights.check(a_run(loss=loss, param_norm=11 * 0.99**STEPS + 1))
+    assert "got worse again" in found.message
+
+
+def test_stays_silent_when_the_loss_falls_as_weights_shrink():
+    assert not shrinking_weights.check(a_run(loss=np.geomspace(2.3, 0.2, 300), param_norm=11 * 0.99**STEPS))
+
+
+def test_stays_silent_when_weights_shrink_a_little():
+    assert not shrinking_weights.check(a_run(loss=2.3, param_norm=np.linspace(11, 8, 300)))
+
+
+def test_stays_silent_when_weights_grow():
+    assert not shrinking_weights.check(a_run(loss=2.3, param_norm=np.linspace(11, 20, 300)))
