@@ -1,0 +1,80 @@
+"""The gradient is all but gone, although the loss has hardly moved.
+
+## What it sees
+An overall gradient norm that is a minute part of what it was, at a loss close to where it began.
+
+## Why it matters
+A small gradient at a small loss is a job done. A small gradient at a large loss is a plateau without a slope: saturated
+outputs, dead units, a constant prediction. No step leads away from it.
+
+## How it decides
+The median norm of the last quarter is below `faded` of its median in the first tenth, while the loss is above `high`
+of its first value. Only the overall norm is needed; where modules are recorded, dead-layer and vanishing-gradient say
+more.
+
+## When it is wrong
+Losses whose floor is far above zero (label noise, entropy of the data) in runs that begin near that floor: fine-tuning.
+
+## What to try
+1. Look at the outputs: are they the same for every input?
+2. Begin again with a smaller learning rate; the way into a plateau is often one large step.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=[2.3] * 300, grad_norm=[1.0] * 50 + [1e-6] * 250, lr=0.1)
+>>> print(*faded_gradient.check(run))
+GRD109 faded-gradient: The gradient norm faded from 1 to 1e-6 by step 50, with the loss still at 2.3.
+
+## References
+- Glorot and Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
+from bedside.report.wording import number
+from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.losses import training_loss_to_fall
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    faded: float = 1e-3  # of the early norm; healthy runs that keep 80 % of their loss stay above 0.1
+    high: float = 0.8  # of the first loss: hardly anything was learned
+    readings: int = 40
+
+
+@rule("GRD109", severity=Severity.WARNING, needs=[GRAD_NORM, LOSS], limits=Limits())
+def faded_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
+    norms = run.series(GRAD_NORM.name).finite()
+    if len(norms) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of grad_norm, has {len(norms)}")
+    loss = training_loss_to_fall(run, fewest=limits.readings // 2)
+    early, now = float(np.median(norms.values[: len(norms) // 10])), norms.median(len(norms) // 4)
+    start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
+    if not now < limits.faded * early or start <= 0 or end < limits.high * start:
+        return
+    strong = np.flatnonzero(norms.values > 0.1 * early)
+    first = int(norms.steps[min(len(norms) - 1, int(strong[-1]) + 1)])
+    yield faded_gradient.finding(
+        f"The gradient norm faded from {number(early, 2)} to {number(now, 2)} by {moment(run, first)}, with the loss "
+        f"still at {number(end)}.",
+        first_step=first,
+        last_step=norms.last_step,
+        confidence=0.8,
+        evidence={"early": early, "now": now, "loss": [start, end]},
+        series=[GRAD_NORM.name, LOSS.name, LR.name],
+        could_also_be=("A loss that begins at its floor (a trained model): evaluate it on the task itself.",),
+        try_=(
+            "Print the outputs for two different inputs: if they agree, the units in front are dead or saturated.",
+            lower_learning_rate(run, max(0, first - 1)).rstrip(".") + " and begin again.",
+        ),
+    )

@@ -1,0 +1,99 @@
+"""Parameters get a gradient and are in the optimizer, and still they do not move.
+
+## What it sees
+Modules whose update is exactly zero, step after step, while their gradient is not and others move.
+
+## Why it matters
+Something between the gradient and the weight takes the step away: a parameter group with a learning rate of zero, a
+mask, weights in half precision that swallow it, or weights restored after every step.
+
+## How it decides
+The update norm is exactly zero at `always` of the readings in the second half of the run, while the gradient norm is
+not and the model as a whole still moves at more than `pace` of what it did. Parameters in no optimizer are
+uncovered-parameter's business, those without a gradient silent-parameter's and dead-layer's. When a parameter group has
+a learning rate of zero it is a note: that is a way to freeze.
+
+## When it is wrong
+Layers frozen on purpose by other means than `requires_grad`.
+
+## What to try
+1. Print the learning rate of the parameter group that holds the named module.
+2. Keep the weights in float32.
+
+## Example
+>>> from bedside.testing import a_run
+>>> moves = {"": 0.1, "front": 0.1, "head": 0.0}
+>>> print(*unmoved_parameter.check(a_run(loss=[2.0] * 100, update_norm=moves, grad_norm={"front": 1.0, "head": 2.0})))
+UPD104 unmoved-parameter: `head` does not move at all since step 0, although its gradient norm is 2.
+
+## References
+- PyTorch documentation, torch.optim: per-parameter options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import GRAD_NORM, LR, UPDATE_NORM
+from bedside.report.wording import listed, number
+from bedside.rules.advice import moment
+from bedside.rules.leaves import leaves, places
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    always: float = 0.95  # of the readings
+    pace: float = 1e-3  # of the model's earlier updates: below it the learning rate has gone, and all stand still
+    readings: int = 20
+
+
+@rule("UPD104", severity=Severity.WARNING, needs=[UPDATE_NORM.per_owner, GRAD_NORM.per_owner], limits=Limits())
+def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
+    layers = leaves(run, UPDATE_NORM)
+    if not layers or len(layers[0]) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of update_norm per module, has {len(layers[0]) if layers else 0}")
+    overall = run.series(UPDATE_NORM.name).finite()
+    if overall and overall.median(len(overall) // 2) < limits.pace * float(overall.values.max()):
+        return
+    uncovered = {p.owner for p in run.parameters if not p.in_optimizer}
+    still = []
+    for series in layers:
+        later = series.values[len(series) // 2 :]
+        gradient = run.series(GRAD_NORM.name, series.owner).finite()
+        fed = len(gradient) > 0 and gradient.median(len(series) // 2) > 0
+        if fed and series.owner not in uncovered and np.mean(later == 0) >= limits.always:
+            still.append(series)
+    if not still or len(still) == len(layers):
+        return  # when nothing moves, the learning rate or the loop is to blame
+    where = places([series.owner for series in still], of=[series.owner for series in layers])
+    moved = np.flatnonzero(still[0].values != 0)
+    first = int(still[0].steps[int(moved[-1]) + 1 if len(moved) and moved[-1] + 1 < len(still[0]) else 0])
+    frozen_group = any(
+        len(rates) and rates.finite().median(10) == 0 for rates in [run.series(LR.name), *run.of(LR.name)]
+    )
+    norm = run.series(GRAD_NORM.name, still[0].owner).median(50)
+    yield unmoved_parameter.finding(
+        f"{listed(f'`{name}`' for name in where)} {'does' if len(where) == 1 else 'do'} not move at all since "
+        f"{moment(run, first)}, although {'its' if len(where) == 1 else 'the first'} gradient norm is {number(norm)}.",
+        first_step=first,
+        last_step=still[0].last_step,
+        confidence=0.6 if frozen_group else 0.9,
+        where=where,
+        evidence={"unmoved": [series.owner for series in still][:20], "group_with_rate_zero": frozen_group},
+        series=[still[0].key, f"{GRAD_NORM.name}/{still[0].owner}"],
+        could_also_be=(
+            "A layer frozen on purpose: say so with requires_grad_(False), and its gradient costs nothing.",
+        ),
+        try_=(
+            f"Print the learning rate of the parameter group that holds `{where[0]}`: for g in optimizer.param_groups: "
+            "print(g['lr'], len(g['params'])).",
+            "Keep the weights in float32: half precision rounds small steps away.",
+        ),
+        severity=Severity.NOTE if frozen_group else Severity.WARNING,
+    )

@@ -1,0 +1,40 @@
+import numpy as np
+
+from bedside.finding import Severity
+from bedside.record.run import Parameter
+from bedside.rules.unmoved_parameter import unmoved_parameter
+from bedside.testing import a_run
+
+GRADS = {"front": 1.0, "head": 2.0}
+
+
+def check(moves, **more):
+    return unmoved_parameter.check(a_run(loss=[2.0] * 100, update_norm=moves, grad_norm=GRADS, **more))
+
+
+def test_speaks_when_a_module_with_a_gradient_does_not_move():
+    [found] = check({"": 0.1, "front": 0.1, "head": 0.0})
+    assert (found.severity, found.where) == (Severity.WARNING, ("head",))
+
+
+def test_is_a_note_when_a_group_has_a_learning_rate_of_zero():
+    [found] = check({"": 0.1, "front": 0.1, "head": 0.0}, lr={"": 1e-3, "group_1": 0.0})
+    assert found.severity == Severity.NOTE
+
+
+def test_leaves_parameters_in_no_optimizer_to_uncovered_parameter():
+    head = Parameter("head.weight", "head", 10, in_optimizer=False)
+    assert not check({"": 0.1, "front": 0.1, "head": 0.0}, parameters=[head])
+
+
+def test_stays_silent_when_everything_moves():
+    assert not check({"": 0.1, "front": 0.1, "head": 0.001})
+
+
+def test_stays_silent_when_nothing_moves_because_then_it_is_not_about_a_module():
+    assert not check({"": 0.0, "front": 0.0, "head": 0.0})
+
+
+def test_stays_silent_when_the_learning_rate_has_gone_and_some_steps_round_to_zero():
+    fading = 0.1 * 0.8 ** np.arange(100)
+    assert not check({"": fading, "front": fading, "head": np.where(fading > 1e-6, fading, 0)})
