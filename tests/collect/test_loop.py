@@ -24,6 +24,11 @@ def sgd(model):
     return torch.optim.SGD(model.parameters(), lr=0.1)
 
 
+def troubles(run):
+    ordinary = {"coverage", "mode", "cost", "accumulation"}
+    return {event.kind for event in run.events} - ordinary
+
+
 def test_a_training_forward_in_eval_mode_is_heard_from_the_step_it_began(tmp_path):
     model = net()
     optimizer = sgd(model)
@@ -113,7 +118,7 @@ def test_several_forwards_before_one_backward_are_all_training(tmp_path):
         optimizer.step()
 
     run = watched(model, optimizer, tmp_path, body)
-    assert {e.kind for e in run.events} == {"coverage", "mode"}
+    assert not troubles(run)
 
 
 def test_steps_without_a_gradient_are_counted(tmp_path):
@@ -169,4 +174,4 @@ def test_an_ordinary_loop_raises_no_event(tmp_path):
         model.train()
 
     run = watched(model, optimizer, tmp_path, body)
-    assert {e.kind for e in run.events} == {"coverage", "mode"}
+    assert not troubles(run)
