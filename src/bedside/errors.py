@@ -23,12 +23,17 @@ class BedsideError(Exception):
         lines = [self.what, f"  Expected: {self.expected}"]
         if self.try_:
             lines.append(f"  Try: {self.try_}")
-        return "\n".join(lines)
+        return "\n".join(map(_one_line, lines))
 
     def at_the_door(self, try_: str) -> BedsideError:
         """The same error with the user's own call filled in, unless the fact already knew better."""
         self.try_ = self.try_ or try_
         return self
+
+
+def _one_line(text: str) -> str:
+    """Names and complaints come from other people's files: no line breaks, no control characters."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 class NotARun(BedsideError):

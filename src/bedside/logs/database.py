@@ -38,7 +38,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         yield connection
-    except (sqlite3.Error, OverflowError) as broken:
+    except (sqlite3.Error, OverflowError, UnicodeError) as broken:  # its complaints quote what they complain about
         raise Unreadable(f"SQLite cannot read it ({broken})") from None
     finally:
         connection.close()
