@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def planned(goal: str) -> str:
-    return subprocess.run(["make", "-n", goal], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # we may run under make
+    command = ["make", "-n", "--no-print-directory", goal]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=env).stdout
 
 
 def test_every_hook_runs_a_command_that_make_lint_runs_too():
