@@ -21,7 +21,7 @@ from typing import Any
 CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
 LEVEL_KEYS = {"label_entropy": "the entropy of the labels", "target_variance": "the variance of the targets"}
 NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
-VERY_NEAR = 0.005  # when it is only recognised: the third digit, which a chance resemblance rarely reaches
+VERY_NEAR = 0.002  # when it is only recognised: any loss is within half a percent of some ln K one time in ten
 # Numbers of classes that people train with: small tasks, and the vocabularies of public tokenizers.
 FAMILIAR = (2, 3, 4, 5, 8, 10, 20, 100, 256, 1000, 28996, 30522, 32000, 50257, 50304, 50265, 128256, 151936, 256000)
 

@@ -8,8 +8,9 @@ was no progress to lose, a loss that only ever climbed.
 This is the one shape of a curve in which every further step makes the model worse.
 
 ## How it decides
-On the outline of the curve (running medians): now it is at least `noise` times its noise above its best level, still
-nearer to its peak than to its best, and it has given back at least `given_back` of its progress. Where the first,
+On the outline of the curve (running medians): now it is at least `noise` times its noise (slow wandering included) above
+its best level, still nearer to its peak than to its best, and it has given back at least `given_back` of its progress.
+Where the first,
 untrained readings were huge, that share is small for any later rise; then `at_least` of the progress (on the logarithm
 of a positive loss) is enough if the loss is worse than it ever was between the first `warming_up` of its way and the
 onset, unless the learning rate was raised there (a warm restart). Without progress to lose, a positive loss must have
@@ -54,7 +55,7 @@ from bedside.rules.statistics import Outline, how_sure, outline
 
 @dataclass(frozen=True)
 class Limits:
-    noise: float = 5.0  # σ of one reading: pure noise puts the median of three that far once in a million curves
+    noise: float = 5.0  # σ of the deviations from the slow shape: pure noise puts no median that far
     given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (PEERS.md 4, row 19)
     at_least: float = 0.25  # of the progress, if nothing since the first steps was as bad: half of half
     warming_up: float = 0.05  # of the readings before the onset: untrained outputs say nothing about the task
@@ -76,7 +77,7 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     first = _refine(series, scale, onset, positive)
     best_step = int(curve.steps[curve.best_place])
-    unit = max(curve.progress, limits.noise * curve.noise)
+    unit = max(curve.progress, limits.noise * curve.wander)
     given_back = (curve.now - curve.best) / unit if unit > 0 else math.inf
     yield diverging_loss.finding(
         f"The {called(series)} rises since {moment(run, first)}: from its best of "
@@ -84,7 +85,7 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         f"{number(curve.start)}.",
         first_step=first,
         last_step=series.last_step,
-        confidence=how_sure((curve.now - curve.best) / (limits.noise * curve.noise or 1e-12), 0.5),
+        confidence=how_sure((curve.now - curve.best) / (limits.noise * curve.wander or 1e-12), 0.5),
         evidence={
             "start": curve.start,
             "best": curve.best,
@@ -108,9 +109,9 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
 def _onset(curve: Outline, limits: Limits) -> int | None:
     """Index at which the final rise began; None if the curve is near its best now, or on its way back there."""
     rise = curve.now - curve.best
-    if rise <= limits.noise * curve.noise:
+    if rise <= limits.noise * curve.wander:
         return None
-    onset = curve.stays_above(curve.best + max(2 * curve.noise, 0.1 * rise))
+    onset = curve.stays_above(curve.best + max(2 * curve.wander, 0.1 * rise))
     if onset >= len(curve.values):
         return None
     peak = float(curve.values[onset:].max())
@@ -120,8 +121,8 @@ def _onset(curve: Outline, limits: Limits) -> int | None:
 def _lost(run: Run, curve: Outline, scale: Outline, onset: int, positive: bool, limits: Limits) -> bool:
     """Is what was given back more than an ordinary setback?"""
     rise = curve.now - curve.best
-    if curve.progress <= limits.noise * curve.noise:
-        return curve.now >= limits.doubled * curve.best if positive else rise >= limits.far * curve.noise
+    if curve.progress <= limits.noise * curve.wander:
+        return curve.now >= limits.doubled * curve.best if positive else rise >= limits.far * curve.wander
     if rise >= limits.given_back * curve.progress:
         return True
     warm = curve.values[1 + int(limits.warming_up * onset) : onset]
@@ -139,7 +140,7 @@ def _refine(series: Series, curve: Outline, onset: int, positive: bool) -> int:
     earlier = int(curve.steps[max(0, onset - 1)])
     stretch = series.since(earlier).before(int(curve.steps[onset]) + 1)
     values = np.log(stretch.values) if positive else stretch.values
-    near = np.flatnonzero(values <= curve.best + 2 * curve.noise)
+    near = np.flatnonzero(values <= curve.best + 2 * curve.wander)
     if len(near) and near[-1] + 1 < len(stretch):
         return int(stretch.steps[near[-1] + 1])
     return int(curve.steps[onset])

@@ -31,7 +31,7 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     if chance is not None:
         signs.append(Sign(f"which is chance ({chance})", 0.95 if chance.known else 0.8))
     rate = run.series("lr").median()
-    if rate < LEARNING_RATE:
+    if rate <= LEARNING_RATE:
         signs.append(Sign(f"at a learning rate of {number(rate)}", 0.9))
     update = run.series("relative_update_norm").median()
     if update < UPDATE:

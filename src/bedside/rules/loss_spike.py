@@ -55,7 +55,7 @@ from bedside.rules.statistics.outline import PLACES
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 40  # readings: twice the neighbourhood that tells what is usual
-    share: float = 0.5  # of the progress: as for a divergence, but it came back
+    share: float = 1.0  # of the progress and of the level: all that was won is gone for a moment, and the loss doubled
     part: float = 0.2  # of the progress: as high as a leap from 3.3 to 5 of a language model that began at 11
     lasting: int = 5  # readings: a strange batch is over after one, thrown-out weights need steps to return
     several: int = 3  # excursions: once may be the data, three times is the run

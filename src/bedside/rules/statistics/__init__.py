@@ -22,7 +22,7 @@ from __future__ import annotations
 from bedside.rules.statistics.blocks import Blocks, in_blocks
 from bedside.rules.statistics.changes import Shift, change_points, level_shift
 from bedside.rules.statistics.confidence import how_sure
-from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level
+from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level, wander
 from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.plateau import flat_since
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
@@ -56,4 +56,5 @@ __all__ = [
     "swings",
     "theil_sen",
     "trend",
+    "wander",
 ]

@@ -36,6 +36,16 @@ def noise_level(values: Values) -> float:
     return MEAN_TO_SIGMA * float(np.mean(differences)) / float(np.sqrt(6))
 
 
+def wander(values: Values) -> float:
+    """σ of the deviations from the slow shape of the curve: with noise that remembers, far more than `noise_level`.
+
+    Fewer than three readings a knot cannot tell shape from wander; then it is the noise level.
+    """
+    if len(values) < 3 * KNOTS:
+        return noise_level(values)
+    return max(noise_level(values), mad(values - _slow_shape(values)))
+
+
 def autocorrelation_time(values: Values) -> float:
     """How many readings make one independent one: 1 for white noise, (1 + φ) / (1 − φ) for AR(1).
 

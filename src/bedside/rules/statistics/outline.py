@@ -8,7 +8,7 @@ import numpy as np
 
 from bedside.record.series import Series, Steps, Values
 from bedside.rules.statistics.blocks import in_blocks
-from bedside.rules.statistics.noise import noise_level
+from bedside.rules.statistics.noise import noise_level, wander
 
 PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
 WINDOW = 5  # places in a running median: two wild ones in a row do not move it
@@ -23,6 +23,7 @@ class Outline:
     steps: Steps
     values: Values
     noise: float
+    wander: float  # σ of the slow deviations as well: what a level may differ by without meaning anything
     start: float  # the level it began at: the first reading or the first median, whichever is higher
     now: float  # the median of the last twentieth of the readings, three to ten of them
 
@@ -59,7 +60,7 @@ def outline(series: Series) -> Outline:
     smooth = running_median(values, WINDOW if len(values) >= 3 * WINDOW else 3)
     now = float(np.median(finite.values[-min(MOST_NOW, max(FEWEST_NOW, int(LAST * n))) :]))
     start = max(float(finite.values[0]), float(smooth[0]))
-    return Outline(steps, smooth, noise_level(finite.values), start, now)
+    return Outline(steps, smooth, noise_level(finite.values), wander(finite.values), start, now)
 
 
 def running_median(values: Values, window: int) -> Values:
