@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -158,11 +158,11 @@ class Door:
                 self._search()
         self._heard = False
 
-    def rehearse(self, forward: Forward) -> None:
+    def rehearse(self, forward: Forward, numbers: Mapping[nn.Module, Mapping[str, Any]] | None = None) -> Any:
         """The same forward once more, uncompiled, without a trace."""
         self._rehearsing = True
         try:
-            rehearse(unwrapped(forward.module), forward.args, forward.kwargs, forward.autocast)
+            return rehearse(unwrapped(forward.module), forward.args, forward.kwargs, forward.autocast, numbers)
         finally:
             self._rehearsing = False
 

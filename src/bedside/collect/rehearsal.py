@@ -27,7 +27,7 @@ def rehearse(
 ) -> Any:
     """The module's output for these arguments, uncompiled and without gradients.
 
-    `numbers` are plain attributes to start from, for modules that count their own calls.
+    `numbers` are attributes and buffers to start from, for modules that count their own calls.
     """
     with ExitStack() as stack:
         stack.enter_context(untouched(module))
@@ -36,7 +36,8 @@ def rehearse(
         for device, dtype in autocast:
             stack.enter_context(torch.autocast(device, dtype))
         for each, values in (numbers or {}).items():
-            each.__dict__.update(values)
+            for name, value in values.items():
+                (each._buffers if name in each._buffers else each.__dict__)[name] = value
         return module(*args, **kwargs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bedside.collect.collector import Collector
+from bedside.collect.first_nonfinite import FirstNonfinite
 from bedside.collect.graph import FirstGraph
 from bedside.collect.loop import Loop
 from bedside.collect.schedulers import Schedulers
@@ -11,4 +12,5 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Loop,
     Schedulers,
     FirstGraph,
+    FirstNonfinite,
 )

@@ -1,0 +1,32 @@
+"""Tensors in whatever a module takes or returns: tuples, dicts, dataclasses, nothing at all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+DEEPEST = 4  # levels of nesting: past key values of a language model are tuples of tuples
+
+
+def tensors_in(value: Any, depth: int = DEEPEST) -> Iterator[Tensor]:
+    """Every tensor inside, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        for each in value.values():
+            yield from tensors_in(each, depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors_in(each, depth - 1)
+    elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from tensors_in(getattr(value, field.name, None), depth - 1)
+
+
+def floating_in(value: Any) -> list[Tensor]:
+    """Those that hold real numbers and are there to be read: dense, not empty."""
+    return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and t.numel()]
