@@ -8,14 +8,13 @@ was no progress to lose, a loss that only ever climbed.
 This is the one shape of a curve in which every further step makes the model worse.
 
 ## How it decides
-On the outline of the curve (running medians): now it is at least `noise` times its noise (slow wandering included) above
-its best level, still nearer to its peak than to its best, and it has given back at least `given_back` of its progress.
-Where the first,
-untrained readings were huge, that share is small for any later rise; then `at_least` of the progress (on the logarithm
-of a positive loss) is enough if the loss is worse than it ever was between the first `warming_up` of its way and the
-onset, unless the learning rate was raised there (a warm restart). Without progress to lose, a positive loss must have
-`doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
-loss; surrogate losses of policy optimisation are not judged.
+On the outline of the curve (running medians): now it is at least `noise` times its noise, slow wandering included,
+above its best level, still nearer to its peak than to its best, and it has given back at least `given_back` of its
+progress. Where the first, untrained readings were huge, that share is small for any later rise; then `at_least` of the
+progress (on the logarithm of a positive loss) is enough if the loss is worse than it ever was between the first
+`warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). Without progress to
+lose, a positive loss must have `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only
+are judged by their validation loss; surrogate losses of policy optimisation are not judged.
 
 ## When it is wrong
 A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.

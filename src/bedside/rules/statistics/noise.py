@@ -59,7 +59,7 @@ def autocorrelation_time(values: Values) -> float:
     spread = mad(residual)
     if spread == 0.0:
         return 1.0
-    residual = np.clip(residual, -3 * spread, 3 * spread)
+    residual = np.clip(residual / spread, -3, 3)
     residual = residual - residual.mean()
     size = 1 << (2 * n - 1).bit_length()
     power = np.abs(np.fft.rfft(residual, size)) ** 2
