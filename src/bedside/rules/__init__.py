@@ -33,6 +33,7 @@ from bedside.rules.missing_warmup import missing_warmup
 from bedside.rules.no_learning_rate import no_learning_rate
 from bedside.rules.no_validation import no_validation
 from bedside.rules.noisy_loss import noisy_loss
+from bedside.rules.nonfinite_activation import nonfinite_activation
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.nonfinite_weights import nonfinite_weights
@@ -74,6 +75,7 @@ CATALOGUE: tuple[Rule, ...] = (
     nonfinite_weights,
     loss_scale_collapse,
     swallowed_updates,
+    nonfinite_activation,
     diverging_loss,
     loss_at_chance,
     stuck_from_start,
