@@ -14,15 +14,16 @@ from bedside.diagnose import examine
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 
-SHARE = 0.003  # of the run's time: with a budget of 1 % for everything, looking may take a third of it
+SHARE = 0.003  # of the run's time, where there is no budget to take a part of
 
 
 class Alarms:
     """Evaluates the catalogue over the growing run and hands each new finding to `speak`, once."""
 
-    def __init__(self, view: Callable[[], Run], speak: Callable[[Finding], None]) -> None:
+    def __init__(self, view: Callable[[], Run], speak: Callable[[Finding], None], share: float = SHARE) -> None:
         self._view = view
         self._speak = speak
+        self._share = share
         self._said: dict[str, Severity] = {}
         self._began = time.perf_counter()
         self.spent = 0.0
@@ -30,7 +31,7 @@ class Alarms:
 
     def due(self) -> bool:
         elapsed = time.perf_counter() - self._began
-        return self.looks == 0 or self.spent < SHARE * elapsed
+        return self.looks == 0 or self.spent < self._share * elapsed
 
     def look(self) -> list[Finding]:
         """Ask all rules; returns what is new."""

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-FULL_STEPS = 100  # the first steps, where most bugs show, are recorded in full
+FULL_STEPS = 100  # the first steps, where most bugs show, are recorded in full, whatever that costs
+GRACE_STEPS = 500  # and so are these, while it costs nobody a noticeable time (see the governor's GRACE)
+LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # intervals: round numbers, so that groups meet at the same steps
+BURST_STEPS = 50  # after an alarm the vitals are read more closely for this long
+BURST_FACTOR = 10  # times as often, within the burst
 
 
 class Cadence:
-    """Every vital group has an interval; the governor may change it at known steps."""
+    """Every vital group has an interval; the governor may change it between steps."""
 
     def __init__(self, every: dict[str, int] | None = None) -> None:
         self.every = dict(every or {})
+        self.full_until = FULL_STEPS
+        self._burst_until = -1
 
     def due(self, group: str, step: int) -> bool:
-        return step < FULL_STEPS or step % self.every.get(group, 1) == 0
+        if step < self.full_until:
+            return True
+        interval = self.every.get(group, 1)
+        if step < self._burst_until:
+            interval = max(1, interval // BURST_FACTOR)
+        return step % interval == 0
+
+    def burst(self, step: int) -> None:
+        """Something began: look more closely for a while. A burst under way is not prolonged, so bursts stay rare."""
+        if step >= self._burst_until + BURST_FACTOR * BURST_STEPS:
+            self._burst_until = step + BURST_STEPS
+
+
+def rung(interval: float) -> int:
+    """The ladder's first interval that is at least this long."""
+    return next((step for step in LADDER if step >= interval), LADDER[-1])

@@ -18,13 +18,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.collect import patches
-from bedside.collect.alarms import Alarms, print_alarm
+from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.beat import Beat
 from bedside.collect.cadence import Cadence
 from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.door import Door
 from bedside.collect.freight import Freight
+from bedside.collect.governor import LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
@@ -51,10 +52,13 @@ def _unharmed(method: Method) -> Method:
     def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:
         if self._off:
             return None
+        began = time.perf_counter()
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
             self._switch_off(method.__name__, error)
+        finally:
+            self._governor.total += time.perf_counter() - began
 
     return safely  # type: ignore[return-value]
 
@@ -73,6 +77,7 @@ class Monitor:
         updates: bool = True,
         collectors: Sequence[type[Collector]] = (),
         config: Mapping[str, Any] | None = None,
+        budget: float | None = None,
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
     ) -> None:
@@ -95,6 +100,7 @@ class Monitor:
         self._next_layout: Layout | None = None
         self._freight = Freight()
         self._cadence = Cadence()
+        self._governor = Governor(self._cadence, budget, fixed=_several_ranks())
         self._door = Door(model)
         self._patient = Patient(model, self.optimizers, self._freight, self._door, self._layout, self.rank)
         self._collectors = [make(self._patient) for make in collectors]
@@ -110,13 +116,14 @@ class Monitor:
             self._losses,
             self._freight,
             self._beat_finished,
+            self._governor,
             first_step=store.last_step + 1,
             gradients=gradients,
             updates=updates,
         )
         if store.last_step >= 0:
             replay(self._run_dir, self._growing, rank)
-        self._alarms = Alarms(self._growing.run, self._speak)
+        self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE)
         self._last_flush = time.perf_counter()
         self._pulse.start_counting(self._layout)
         self._handles = [
@@ -379,6 +386,7 @@ class Monitor:
         if final:
             self._write_parameters()
             self._note_accumulation()
+            self._event("cost", self._governor.described())
             self._store.commit()
 
     def _write(
@@ -424,6 +432,7 @@ class Monitor:
         self._growing.event(event)
 
     def _speak(self, finding: Finding) -> None:
+        self._cadence.burst(self.step)
         self._store.finding(max(self.step - 1, 0), finding)
         if not self._quiet:
             print_alarm(finding)
@@ -480,6 +489,10 @@ class Monitor:
     def _at_exit(self) -> None:
         crashed = hasattr(sys, "last_exc") or hasattr(sys, "last_type")
         self.close(finished=False if crashed else None)
+
+
+def _several_ranks() -> bool:
+    return int(os.environ.get("WORLD_SIZE", 1)) > 1
 
 
 def _has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

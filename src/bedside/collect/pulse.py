@@ -112,6 +112,9 @@ class Pulse:
         count = len(layout)
         clips = [clipped([(call, t.number) for call, t in b.clips], count) for b in beats]
         self._clips(beats, clips)
+        self._norms_from_clipping(
+            [(b, c) for b, c in zip(beats, clips, strict=True) if c is not None and not b.gradients]
+        )
         seen = [(i, b) for i, b in enumerate(beats) if b.gradients]
         if not seen:
             return
@@ -150,6 +153,14 @@ class Pulse:
         ]
         if rows:
             self._rows("clip", CLIP, [b for b, _ in rows], np.asarray([r for _, r in rows]), "f8")
+
+    def _norms_from_clipping(self, known: Sequence[tuple[Beat, Clipped]]) -> None:
+        """Where gradients were not read, a clip call over all of them still knew their norm."""
+        whole = [(b, c) for b, c in known if len(b.clips) == 1 and b.clips[0][0].members is None]
+        if whole:
+            rows = np.asarray([[c.total, c.total * c.factors[0], 0.0] for _, c in whole])
+            rows[:, 2] = MISSING
+            self._rows("norms", NORMS, [b for b, _ in whole], rows, "f8")
 
     def _overall_gradients(
         self, beats: Sequence[Beat], before: Rows, after: Rows, clips: Sequence[Clipped | None]

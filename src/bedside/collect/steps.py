@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from bedside.collect.beat import Beat, Gradients, Members, Moves
 from bedside.collect.clipping import ClipCall, members_of
 from bedside.collect.freight import Freight, Ticket
+from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.squares import Gauge, Moved
@@ -32,6 +33,7 @@ class StepListener:
         losses: LossListener,
         freight: Freight,
         finished: Callable[[Beat], None],
+        governor: Governor,
         first_step: int = 0,
         gradients: bool = True,
         updates: bool = True,
@@ -43,6 +45,7 @@ class StepListener:
         self._losses = losses
         self._freight = freight
         self._finished = finished
+        self._governor = governor
         self._want_gradients, self._want_updates = gradients, updates
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
@@ -50,6 +53,7 @@ class StepListener:
         self._gauges: dict[int, Gauge] = {}
         self._moved: dict[int, Moved] = {}
         self._last_end: float | None = None
+        self._remembering = 0.0  # seconds the first half of reading an update took
         self._members: dict[int, Members] = {}
         self.relayout(layout)
 
@@ -82,14 +86,14 @@ class StepListener:
         self._losses.in_step = closure
         if not closure:
             self._read_gradients(optimizer, beat)
-        if self._want_updates:
+        if self._due("updates", beat):
             self._remember_weights(optimizer)
 
     def after(self, optimizer: Optimizer, closure: bool) -> None:
         beat = self._open(optimizer)
         if closure:  # the backward ran inside the step; its gradients are still there
             self._read_gradients(optimizer, beat)
-        if self._want_updates:
+        if self._due("updates", beat):
             self._read_moves(optimizer, beat)
         self._take_losses(beat)
         self._stepped.add(id(optimizer))
@@ -125,6 +129,7 @@ class StepListener:
         if self._last_end is not None:
             beat.seconds = now - self._last_end
         self._last_end = now
+        self._governor.step_took(beat.step, beat.seconds)
         self.next_step += 1
         self._finished(beat)
 
@@ -138,6 +143,10 @@ class StepListener:
         return self._beat is None and not self._losses.in_step
 
     # How each is read.
+
+    def _due(self, group: str, beat: Beat) -> bool:
+        wanted = self._want_updates if group == "updates" else self._want_gradients
+        return wanted and self._governor.cadence.due(group, beat.step)
 
     def _open(self, optimizer: Optimizer) -> Beat:
         if id(optimizer) in self._stepped:
@@ -172,8 +181,10 @@ class StepListener:
 
     def _read_gradients(self, optimizer: Optimizer, beat: Beat) -> None:
         beat.clips, self._clips = beat.clips + self._clips, []
-        if not self._want_gradients:
+        # An update is judged beside the gradient it came from, so both are read at its steps.
+        if not (self._due("gradients", beat) or self._due("updates", beat)):
             return
+        began = time.perf_counter()
         parameters = self._parameters(optimizer)
         if not parameters:
             return
@@ -193,6 +204,7 @@ class StepListener:
                 scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
             )
         )
+        self._governor.add("gradients", time.perf_counter() - began)
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
         parameters = self._parameters(optimizer)
@@ -200,12 +212,16 @@ class StepListener:
             return
         if id(optimizer) not in self._moved:
             self._moved[id(optimizer)] = Moved(parameters)
+        began = time.perf_counter()
         self._moved[id(optimizer)].remember(parameters)
+        self._remembering = time.perf_counter() - began
 
     def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
         if (moved := self._moved.get(id(optimizer))) is None:
             return
+        began = time.perf_counter()
         updates, weights = moved.measure(self._parameters(optimizer))
         beat.moves.append(
             Moves(self._members[id(optimizer)], updates=self._freight.put(updates), weights=self._freight.put(weights))
         )
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)

@@ -33,6 +33,7 @@ def watch(
     run_dir: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     vitals: Sequence[str] | None = None,
+    budget: float | None = 0.01,
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
@@ -45,6 +46,8 @@ def watch(
         run_dir: A new or empty folder for the record; by default one under `bedside-runs/`.
         resume: The folder of an earlier run to continue, on the same step axis.
         vitals: Record only these (see docs/vitals.md); by default everything.
+        budget: The share of the step time that watching may take after the first steps, which are recorded in full.
+            None records everything at every step.
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
@@ -53,7 +56,7 @@ def watch(
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
     try:
-        return _watch(model, optimizer, run_dir, resume, vitals, on_finding, config, quiet)
+        return _watch(model, optimizer, run_dir, resume, vitals, budget, on_finding, config, quiet)
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
 
@@ -64,12 +67,14 @@ def _watch(
     run_dir: Any,
     resume: Any,
     vitals: Sequence[str] | None,
+    budget: float | None,
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
     _check_model(model)
+    _check_budget(budget)
     wanted = _wanted(vitals)
     rank = _rank()
     if run_dir is not None and resume is not None:
@@ -92,6 +97,7 @@ def _watch(
         collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)],
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
         updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+        budget=budget,
         on_finding=on_finding,
         quiet=quiet,
     )
@@ -122,6 +128,15 @@ def _check_model(model: Any) -> None:
             f"{type(model).__name__} has no trainable parameters ({count} in all).",
             expected="at least one parameter with requires_grad=True",
             try_="model.requires_grad_(True) before bedside.watch(model, optimizer)",
+        )
+
+
+def _check_budget(budget: Any) -> None:
+    if budget is not None and not (isinstance(budget, int | float) and 0 < budget < 1):
+        raise BadOption(
+            f"budget={budget!r} is not a share of the step time.",
+            expected="a number between 0 and 1, such as 0.01 for one per cent, or None for everything at every step",
+            try_="bedside.watch(model, optimizer, budget=0.01)",
         )
 
 
