@@ -12,8 +12,8 @@ cause; all others are consequences.
 ## How it decides
 From that rehearsal. An infinity that becomes NaN a few operations later counts where it overflowed. When the loss was
 finite again afterwards and the run went on, it is a note: the step was skipped, or one batch was thrown away. Without
-a rehearsal (off the CPU the loss is read late), sampled outputs are used: the front-most module with a bad output at the
-first sampled step that has one.
+a rehearsal (off the CPU the loss is read late), sampled outputs are used: the front-most module with a bad output at
+the first sampled step that has one.
 
 ## When it is wrong
 Masks of −inf in a module's output are not NaN and are not taken for it. Overflow at the end of a divergence is real but
