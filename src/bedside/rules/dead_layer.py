@@ -33,7 +33,7 @@ GRD108 dead-layer: No gradient gets past `2`: it and 1 layer in front of it have
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ from bedside.report.wording import listed, number, plural
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.leaves import leaves, places
 from bedside.rules.rule import rule
+from bedside.rules.windows import second_half
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,8 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     if min(map(len, layers)) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm per module, has {min(map(len, layers))}")
-    zero = [_zero(series, layers, limits) for series in layers]
-    later = [each[len(each) // 2 :] for each in zero]
-    dead = [index for index, each in enumerate(later) if each.mean() >= limits.always]
+    nothing = limits.zero * max(series.finite().values.max(initial=0.0) for series in layers)
+    dead = [i for i, s in enumerate(layers) if np.mean(second_half(s).values <= nothing) >= limits.always]
     everywhere = len(dead) == len(layers)
     if not dead or (everywhere and not _something_to_learn(run)):
         return
@@ -74,7 +74,7 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
     cut_off = dead == list(range(len(dead)))
     owners = [series.owner for series in layers]
     names = [layers[index].owner for index in dead]
-    first = _since(last, zero[dead[-1]])
+    first = _since(last, last.values <= nothing)
     if everywhere:
         where = []
         message = (
@@ -106,12 +106,6 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=_advice(run, last, first),
         severity=Severity.ERROR if cut_off else Severity.WARNING,
     )
-
-
-def _zero(series: Series, layers: Sequence[Series], limits: Limits) -> NDArray[np.bool_]:
-    """Where this leaf's norm is nothing beside the largest one."""
-    largest = max(each.finite().values.max(initial=0.0) for each in layers)
-    return np.asarray(series.values <= limits.zero * largest)
 
 
 def _something_to_learn(run: Run) -> bool:

@@ -54,6 +54,7 @@ from bedside.report.wording import listed, number, percent
 from bedside.rules.leaves import leaves, owner_sizes
 from bedside.rules.optimizers import is_scale_free
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _carrying(run: Run, modules: Sequence[Series], norms: Values, threshold: flo
 def _towering(run: Run, modules: Sequence[Series], norms: Values, threshold: float, limits: Limits) -> Finding | None:
     """A factor at the front whose gradient per number is far above everybody's, while clipping never rests."""
     overall = run.series(GRAD_NORM.name).finite()
-    later = overall.values[int(limits.start * len(overall)) :]
+    later = spread_evenly(overall, limits.start).values
     if not len(later):
         return None
     clipped = min(float((part > threshold).mean()) for part in (later, later[len(later) // 2 :]))
@@ -180,9 +181,8 @@ def _finding(
 
 
 def _usual(series: Series, limits: Limits) -> float:
-    values = series.values[int(limits.start * len(series)) :]
-    values = values[np.isfinite(values)]
-    return float(np.median(values)) if len(values) else 0.0
+    later = spread_evenly(series.finite(), limits.start)
+    return later.median() if later else 0.0
 
 
 def _per_number(run: Run, modules: Sequence[Series], norms: Values) -> Values | None:

@@ -43,6 +43,7 @@ from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def faded_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm, has {len(norms)}")
     loss = training_loss_to_fall(run, fewest=limits.readings // 2)
-    early, now = float(np.median(norms.values[: len(norms) // 10])), norms.median(len(norms) // 4)
+    early, now = float(np.median(norms.values[: len(norms) // 10])), spread_evenly(norms, 0.75).median()
     start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
     if not now < limits.faded * early or start <= 0 or end < limits.high * start:
         return

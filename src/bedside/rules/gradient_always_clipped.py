@@ -45,6 +45,7 @@ from bedside.report.wording import number, percent
 from bedside.rules.advice import one_digit
 from bedside.rules.optimizers import is_scale_free
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Limits:
     nearly_all: float = 0.9  # of the steps: recurrent nets clipped at 0.25, a healthy recipe, have 0.87
     above: float = 1.5  # times the threshold: the usual step is cut by a third
     start: float = 0.1  # of the run, left out: gradients settle
-    readings: int = 50  # a share of 80 % is then good to 6 points
+    readings: int = 20  # a share of 80 % is then good to 9 points
 
 
 @rule("GRD103", severity=Severity.WARNING, needs=[GRAD_NORM], limits=Limits())
@@ -62,7 +63,7 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
     threshold = _threshold(run)
     if not threshold > 0:
         raise NotEnough("clip_threshold")
-    norms = norms.since(int(limits.start * run.steps))
+    norms = spread_evenly(norms.since(int(limits.start * run.steps)))
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm, has {len(norms)}")
     clipped = norms.values > threshold

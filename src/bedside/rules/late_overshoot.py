@@ -42,6 +42,7 @@ from bedside.rules.advice import learning_rate, new_learning_rate
 from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.statistics import trend
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Limits:
 
 @rule("UPD103", severity=Severity.WARNING, needs=[RELATIVE_UPDATE, LOSS, LR], limits=Limits(), preview_since="0.1")
 def late_overshoot(run: Run, limits: Limits) -> Iterator[Finding]:
-    ratios = run.series(RELATIVE_UPDATE.name).finite()
+    ratios = spread_evenly(run.series(RELATIVE_UPDATE.name).finite())
     if len(ratios) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of relative_update_norm, has {len(ratios)}")
     n = len(ratios)

@@ -56,6 +56,7 @@ from bedside.record.vocabulary import GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_
 from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, moment, new_learning_rate
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst |
 
 def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst | None:
     """Large steps that never became smaller."""
-    last_quarter = against[-max(1, len(against) // 4) :]
+    last_quarter = spread_evenly(Series(ratios.vital, "", ratios.steps, against), 0.75).values
     usual = float(np.median(last_quarter))
     if usual <= limits.sustained or len(last_quarter) < limits.readings or _weights_are_gone(run, ratios.last_step):
         return None

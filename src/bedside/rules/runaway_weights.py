@@ -47,6 +47,7 @@ from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.leaves import leaves, places
 from bedside.rules.optimizers import weight_decay
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Limits:
 
 @rule("WGT101", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())
 def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
-    norms = run.series(PARAM_NORM.name).finite()
+    norms = spread_evenly(run.series(PARAM_NORM.name).finite())
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} finite readings of param_norm, has {len(norms)}")
     start = int(limits.start * len(norms))

@@ -49,6 +49,7 @@ from bedside.rules.advice import learning_rate, new_learning_rate
 from bedside.rules.leaves import leaves
 from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,14 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
     if len(ratios) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of relative_update_norm, has {len(ratios)}")
-    usual = ratios.median()
+    usual = spread_evenly(ratios).median()
     if not 0 < usual < limits.small:
         return
-    modules = [m for series in leaves(run, RELATIVE_UPDATE) if (m := _main_part(run, series, limits).median()) > 0]
+    modules = [
+        m
+        for series in leaves(run, RELATIVE_UPDATE)
+        if (m := spread_evenly(_main_part(run, series, limits)).median()) > 0
+    ]
     if modules and max(modules) > limits.healthy:
         return
     loss = training_loss_to_fall(run, fewest=10)

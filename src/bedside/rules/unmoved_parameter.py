@@ -44,6 +44,7 @@ from bedside.report.wording import listed, number
 from bedside.rules.advice import moment
 from bedside.rules.leaves import leaves, places
 from bedside.rules.rule import rule
+from bedside.rules.windows import second_half
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     uncovered = {p.owner for p in run.parameters if not p.in_optimizer}
     still = []
     for series in layers:
-        later = series.values[len(series) // 2 :]
+        later = second_half(series).values
         gradient = run.series(GRAD_NORM.name, series.owner).finite()
         fed = len(gradient) > 0 and gradient.median(len(series) // 2) > 0
         if fed and series.owner not in uncovered and np.mean(later == 0) >= limits.always:

@@ -50,6 +50,7 @@ from bedside.record.vocabulary import GRAD_NORM, LOSS, RELATIVE_UPDATE
 from bedside.report.wording import number
 from bedside.rules.leaves import leaves, places
 from bedside.rules.rule import rule
+from bedside.rules.windows import spread_evenly
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,8 @@ def vanishing_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _usual(series: Series, limits: Limits) -> float:
-    values = series.values[int(limits.start * len(series)) :]
-    values = values[np.isfinite(values)]
-    return float(np.median(values)) if len(values) else 0.0
+    later = spread_evenly(series.finite(), limits.start)
+    return later.median() if later else 0.0
 
 
 def _pace(run: Run, front: list[Series], back: list[Series], limits: Limits) -> float:

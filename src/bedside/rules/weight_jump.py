@@ -92,11 +92,14 @@ def _jump(run: Run, norms: Series, limits: Limits) -> int | None:
     values = norms.values
     change = np.abs(np.diff(values)) / np.maximum(values[:-1], 1e-30)
     usual = float(np.median(change))
-    skip = int(limits.start * len(values))
+    gaps = np.diff(norms.steps)
+    early = norms.first_step + limits.start * (norms.last_step - norms.first_step)
     resumes = {event.step for event in run.events_of("resume")}
     for index in np.argsort(-change):
-        if index < skip or change[index] < max(limits.large, limits.habit * usual):
-            continue
+        if change[index] < max(limits.large, limits.habit * usual):
+            break
+        if norms.steps[index + 1] < early or gaps[index] > 2 * np.median(gaps):
+            continue  # between readings far apart a drift looks like a jump
         if not any(int(norms.steps[index]) < step <= int(norms.steps[index + 1]) for step in resumes):
             return int(index) + 1
     return None
