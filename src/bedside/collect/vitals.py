@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bedside.collect.collector import Collector
+from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
 from bedside.collect.graph import FirstGraph
 from bedside.collect.loop import Loop
@@ -13,4 +14,5 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     FirstNonfinite,
+    DeadUnits,
 )
