@@ -56,6 +56,8 @@ def _unharmed(method: Method) -> Method:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
+            if error is self._theirs:  # raised by the user's own on_finding, to stop the run
+                raise
             self._switch_off(method.__name__, error)
         finally:
             self._governor.total += time.perf_counter() - began
@@ -89,6 +91,7 @@ class Monitor:
         self._on_finding = on_finding
         self._quiet = quiet
         self._off: str = ""
+        self._theirs: Exception | None = None  # what on_finding raised
         self._closed = False
         self._pid = os.getpid()
         self._validating = False
@@ -436,8 +439,12 @@ class Monitor:
         self._store.finding(max(self.step - 1, 0), finding)
         if not self._quiet:
             print_alarm(finding)
-        if self._on_finding is not None:
-            self._on_finding(finding)
+        if self._on_finding is not None and self._theirs is None:
+            try:
+                self._on_finding(finding)
+            except Exception as theirs:
+                self._theirs = theirs
+                raise
 
     def _recorded(self) -> Run:
         if not self._closed:
