@@ -105,7 +105,8 @@ def _cliff_to_zero(log: Log, loss: Column, still: set[float]) -> None:
     zeros = len(values) - end
     before = [v for v in values[max(0, end - 5) : end] if math.isfinite(v)]
     if zeros >= 2 and before and min(before[-1], median(before)) > CLIFF:
-        values[end:] = [math.nan] * zeros
+        for i in range(end, len(values)):
+            values[i] = math.nan
         log.note(
             f"The last {zeros} losses are exactly 0.0 after {before[-1]:g}: read as NaN, which the Trainer filters."
         )

@@ -6,7 +6,8 @@ columns are, and `meaning.py` makes the Run of both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,23 +18,36 @@ from bedside.logs.numbers import number
 from bedside.record.run import Event
 
 
+def _numbers() -> array[float]:
+    return array("d")  # eight bytes a number; a list of a long run's floats takes four times that
+
+
 @dataclass
 class Column:
     """One metric in the order it was written; `order` is a row number or a clock, to see restarts by."""
 
-    steps: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    order: list[float] = field(default_factory=list)
+    steps: array[float] = field(default_factory=_numbers)
+    values: array[float] = field(default_factory=_numbers)
+    order: array[float] = field(default_factory=_numbers)
+
+    @classmethod
+    def of(cls, readings: Iterable[tuple[float, float, float]]) -> Column:
+        """A column from (step, value, order)."""
+        column = cls()
+        for step, value, order in readings:
+            column.append(step, value, order)
+        return column
+
+    def append(self, step: float, value: float, order: float) -> None:
+        self.steps.append(step)
+        self.values.append(value)
+        self.order.append(order)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        return (
-            np.asarray(self.steps, np.float64),
-            np.asarray(self.values, np.float64),
-            np.asarray(self.order, np.float64),
-        )
+        return np.asarray(self.steps), np.asarray(self.values), np.asarray(self.order)
 
 
 @dataclass
@@ -56,9 +70,7 @@ class Log:
         column = self.columns.get(name)
         if column is None:
             column = self.columns[name] = Column()
-        column.steps.append(step)
-        column.values.append(value)
-        column.order.append(order)
+        column.append(step, value, order)
 
     def add_row(self, step: float, row: Mapping[str, object], skip: Sequence[str] = ()) -> None:
         """The numbers of one record; what is no number (a remaining time, a name) is left out."""

@@ -63,21 +63,16 @@ def _read_database(path: Path, run: str) -> Log:
             if key != name:
                 name = key
                 column = log.columns.setdefault(str(key), Column())
-            column.steps.append(step)
-            column.values.append(math.nan if is_nan else value)
-            column.order.append(time)
-    for column in log.columns.values():
-        _check(column)
+            column.append(_number(step), math.nan if is_nan else _number(value), _number(time))
     return log
 
 
-def _check(column: Column) -> None:
+def _number(cell: object) -> float:
     """Infinities back, and numbers only: SQLite lets any cell hold any type."""
-    for part in (column.steps, column.values, column.order):
-        for i, cell in enumerate(part):
-            if type(cell) is not float:
-                part[i] = math.nan if (value := number(cell)) is None else value
-    column.values[:] = [math.copysign(math.inf, v) if abs(v) >= LARGEST else v for v in column.values]
+    value = cell if type(cell) is float else number(cell)
+    if value is None:
+        return math.nan
+    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
 
 
 def _read_files(folder: Path) -> Log:

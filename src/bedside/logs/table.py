@@ -125,10 +125,8 @@ def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | 
     for name, column in zip(names, numbers, strict=True):
         if name in skip or name not in usable:
             continue
-        kept = [
-            (s, v, i) for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None
-        ]
-        log.columns[name] = Column([s for s, _, _ in kept], [v for _, v, _ in kept], [float(i) for _, _, i in kept])
+        readings = enumerate(zip(steps, column, strict=True))
+        log.columns[name] = Column.of((s, v, i) for i, (s, v) in readings if v is not None and s is not None)
     log.rows = rows
 
 
@@ -150,9 +148,7 @@ def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[flo
         if not rows or column is None:
             continue
         for row in rows:
-            column.steps.append(float(steps[row] or 0.0))
-            column.values.append(float("nan"))
-            column.order.append(float(row))
+            column.append(steps[row] or 0.0, float("nan"), row)
         told.append(f"{len(rows)} of {names[i]}")
     if told:
         log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")

@@ -93,24 +93,32 @@ class Scalars:
 
     columns: dict[str, Column] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    _layouts: dict[tuple[int, bytes], tuple[_Layout, Column]] = field(default_factory=dict)
+    _at_the_end: dict[bytes, Column] = field(default_factory=dict)  # by all that stands between step and value
+    _within: dict[tuple[int, bytes], tuple[_Layout, Column]] = field(default_factory=dict)
 
     def read(self, event: bytes) -> None:
-        """Add the scalars of one `Event`. Most events repeat the layout of the one before with the same tag."""
+        """Add the scalars of one `Event`. Most events repeat the layout of an earlier one with the same tag."""
         body = _body(event)
-        key = (len(event) - body, event[body : body + 6 + (event[body + 5] if body + 5 < len(event) else 0)])
-        known = self._layouts.get(key) if body else None
-        if known is not None:
-            layout, column = known
-            at = body + layout.at
-            if event[body:at] == layout.before and event[at + 4 :] == layout.after:
+        if body:
+            column = self._at_the_end.get(event[body:-4])
+            if column is not None:
+                column.steps.append(_step(event, body))  # not column.append: this line is passed once per scalar
+                column.values.append(_FLOAT.unpack_from(event, len(event) - 4)[0])
                 column.order.append(_DOUBLE.unpack_from(event, 1)[0])
-                column.steps.append(_step(event, body))
-                column.values.append(_FLOAT.unpack_from(event, at)[0])
                 return
-        self._decode(event, key if body else None, body)
+            known = self._within.get(_tag_of(event, body))
+            if known is not None and self._read_within(event, body, *known):
+                return
+        self._decode(event, body)
 
-    def _decode(self, event: bytes, key: tuple[int, bytes] | None, body: int) -> None:
+    def _read_within(self, event: bytes, body: int, layout: _Layout, column: Column) -> bool:
+        at = body + layout.at
+        if event[body:at] != layout.before or event[at + 4 :] != layout.after:
+            return False
+        column.append(_step(event, body), _FLOAT.unpack_from(event, at)[0], _DOUBLE.unpack_from(event, 1)[0])
+        return True
+
+    def _decode(self, event: bytes, body: int) -> None:
         time, step, summary = 0.0, 0, b""
         for number, value in fields(event):
             if number == 1 and isinstance(value, bytes) and len(value) == 8:
@@ -124,13 +132,23 @@ class Scalars:
             if not tag or scalar is None:
                 continue
             column = self.columns.setdefault(tag, Column())
-            column.steps.append(float(step))
-            column.values.append(scalar)
-            column.order.append(time)
-            if key is not None and len(found) == 1 and len(raw) == 4 and event.count(raw, body) == 1:
-                at = event.index(raw, body) - body
-                if len(self._layouts) < MOST_LAYOUTS:
-                    self._layouts[key] = (_Layout(event[body : body + at], at, event[body + at + 4 :]), column)
+            column.append(step, scalar, time)
+            if body and len(found) == 1 and len(raw) == 4 and event.count(raw, body) == 1:
+                self._remember(event, body, event.index(raw, body), column)
+
+    def _remember(self, event: bytes, body: int, at: int, column: Column) -> None:
+        if len(self._at_the_end) + len(self._within) >= MOST_LAYOUTS:
+            return
+        if at == len(event) - 4:
+            self._at_the_end[event[body:at]] = column
+        else:
+            layout = _Layout(event[body:at], at - body, event[at + 4 :])
+            self._within[_tag_of(event, body)] = (layout, column)
+
+
+def _tag_of(event: bytes, body: int) -> tuple[int, bytes]:
+    """What tells events of one tag from others: their length, and the tag where it nearly always stands."""
+    return len(event) - body, event[body : body + 6 + event[body + 5]]
 
 
 def _body(event: bytes) -> int:
@@ -143,10 +161,14 @@ def _body(event: bytes) -> int:
         while at < 15 and event[at] >= 0x80:
             at += 1
         at += 1
-    return at if event[at] == 0x2A else 0
+    return at if at + 6 < len(event) and event[at] == 0x2A else 0
 
 
 def _step(event: bytes, body: int) -> int:
+    if body == 11:
+        return event[10]
+    if body == 12:
+        return event[10] & 0x7F | event[11] << 7
     step = shift = 0
     for byte in event[10:body]:
         step |= (byte & 0x7F) << shift

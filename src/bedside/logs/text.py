@@ -220,9 +220,8 @@ def _skipped_steps(log: Log) -> None:
         elif kind == "skipped":  # a running count of the same
             del log.columns[name]
     made = sorted({step for column in log.columns.values() for step in column.steps} - set(skipped.steps))
-    steps = [*((s, 1.0) for s in skipped.steps), *((s, 0.0) for s in made)]
-    steps.sort()
-    log.columns[SKIPS] = Column([s for s, _ in steps], [v for _, v in steps], [s for s, _ in steps])
+    steps = sorted([*((s, 1.0) for s in skipped.steps), *((s, 0.0) for s in made)])
+    log.columns[SKIPS] = Column.of((step, skip, step) for step, skip in steps)
 
 
 FORMAT = Format("text", "a text log with steps and losses", recognises, read)

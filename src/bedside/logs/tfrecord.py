@@ -8,7 +8,8 @@ the file.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from bedside.logs.crc32c import masked_crc32c
 FRAME = 16  # bytes around the data
 CHECKED = 1024  # bytes: longer records (images, graphs) are taken on trust, their checksum would cost too much
 LONGEST = 2**20  # bytes of a record that may hold scalars; images and graphs are longer
+TOGETHER = 2**15  # records checked at once: enough for numpy, little enough for memory
 GAPS = 1000  # damaged places after which a file is given up
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -27,8 +29,8 @@ Places = NDArray[np.int64]
 class Records:
     """Start and length of every whole record's data, and what was wrong with the file."""
 
-    starts: list[int]
-    lengths: list[int]
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
     torn: bool = False  # it ends within a record, as a killed run leaves it
     gaps: int = 0  # places where the next record had to be searched for
     damaged: int = 0  # records whose data fails its checksum
@@ -36,13 +38,13 @@ class Records:
 
 def first_length_is_right(head: bytes) -> bool:
     """Whether a file begins with a record."""
-    return len(head) >= FRAME and len(_wrong_lengths(np.frombuffer(head, np.uint8), np.zeros(1, np.int64))) == 0
+    return len(head) >= FRAME and _first_wrong_length(np.frombuffer(head, np.uint8), np.zeros(1, np.int64)) is None
 
 
 def find_records(data: bytes) -> Records:
     """Walk along the file; bytes or anything else that slices into bytes."""
     view = np.frombuffer(data, np.uint8)
-    found = Records([], [])
+    found = Records()
     at: int | None = 0
     while at is not None and found.gaps < GAPS:
         at = _walk(data, view, at, found)
@@ -53,8 +55,7 @@ def find_records(data: bytes) -> Records:
 def _walk(data: bytes, view: Bytes, at: int, found: Records) -> int | None:
     """Follow the lengths from `at`; returns where to go on after a damaged place."""
     unpack, size = struct.Struct("<Q").unpack_from, len(data)
-    places: list[int] = []
-    lengths: list[int] = []
+    places, lengths = array("q"), array("q")
     while at + FRAME <= size:
         length = unpack(data, at)[0]
         if at + FRAME + length > size:
@@ -63,11 +64,12 @@ def _walk(data: bytes, view: Bytes, at: int, found: Records) -> int | None:
         lengths.append(length)
         at += FRAME + length
     # The lengths are checked together: a wrong one that happened to fit led the walk astray from there on.
-    wrong = _wrong_lengths(view, np.asarray([*places, at] if at + 12 <= size else places, np.int64))
-    good = len(places) if len(wrong) == 0 else min(int(wrong[0]), len(places))
-    found.starts += [place + 12 for place in places[:good]]
+    ends = np.asarray([at] if at + 12 <= size else [], np.int64)
+    wrong = _first_wrong_length(view, np.append(np.asarray(places), ends))
+    good = len(places) if wrong is None else min(wrong, len(places))
+    found.starts.frombytes((np.asarray(places)[:good] + 12).tobytes())
     found.lengths += lengths[:good]
-    if len(wrong) == 0:
+    if wrong is None:
         found.torn = at < size
         return None
     broken = places[good] if good < len(places) else at
@@ -79,12 +81,14 @@ def _walk(data: bytes, view: Bytes, at: int, found: Records) -> int | None:
     return following
 
 
-def _wrong_lengths(view: Bytes, places: Places) -> Places:
-    if len(places) == 0:
-        return np.empty(0, np.int64)
-    rows = view[places[:, None] + np.arange(12)]
-    stored = np.ascontiguousarray(rows[:, 8:]).view("<u4").ravel()
-    return np.flatnonzero(masked_crc32c(rows[:, :8]) != stored)
+def _first_wrong_length(view: Bytes, places: Places) -> int | None:
+    for first in range(0, len(places), TOGETHER):
+        rows = view[places[first : first + TOGETHER, None] + np.arange(12)]
+        stored = np.ascontiguousarray(rows[:, 8:]).view("<u4").ravel()
+        wrong = np.flatnonzero(masked_crc32c(rows[:, :8]) != stored)
+        if len(wrong):
+            return first + int(wrong[0])
+    return None
 
 
 def _next_record(view: Bytes, begin: int) -> int | None:
@@ -92,8 +96,8 @@ def _next_record(view: Bytes, begin: int) -> int | None:
     if len(view) - begin < FRAME:
         return None
     rows = np.lib.stride_tricks.sliding_window_view(view[begin:], 12)
-    for first in range(0, len(rows), 2**18):
-        part = rows[first : first + 2**18]
+    for first in range(0, len(rows), TOGETHER):
+        part = rows[first : first + TOGETHER]
         stored = np.ascontiguousarray(part[:, 8:]).view("<u4").ravel()
         hits = np.flatnonzero(masked_crc32c(part[:, :8]) == stored)
         if len(hits):
@@ -103,17 +107,18 @@ def _next_record(view: Bytes, begin: int) -> int | None:
 
 def _check_data(view: Bytes, found: Records) -> None:
     """Leave out the short records whose data fails its checksum, judged together by length."""
-    starts, lengths = np.asarray(found.starts, np.int64), np.asarray(found.lengths, np.int64)
+    starts, lengths = np.asarray(found.starts), np.asarray(found.lengths)
     keep = lengths <= LONGEST
     order = np.argsort(lengths, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
         if len(group) == 0 or (length := int(lengths[group[0]])) > CHECKED:
             continue
-        rows = view[starts[group][:, None] + np.arange(length + 4)]
-        stored = np.ascontiguousarray(rows[:, length:]).view("<u4").ravel()
-        bad = group[masked_crc32c(rows[:, :length]) != stored]
-        keep[bad] = False
-        found.damaged += len(bad)
+        for first in range(0, len(group), TOGETHER):
+            some = group[first : first + TOGETHER]
+            rows = view[starts[some, None] + np.arange(length + 4)]
+            stored = np.ascontiguousarray(rows[:, length:]).view("<u4").ravel()
+            bad = some[masked_crc32c(rows[:, :length]) != stored]
+            keep[bad] = False
+            found.damaged += len(bad)
     if not keep.all():
-        found.starts = [int(x) for x in starts[keep]]
-        found.lengths = [int(x) for x in lengths[keep]]
+        found.starts, found.lengths = array("q", starts[keep].tobytes()), array("q", lengths[keep].tobytes())
