@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bedside.collect.activations import Activations
 from bedside.collect.collector import Collector
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
@@ -14,5 +15,6 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     FirstNonfinite,
+    Activations,
     DeadUnits,
 )
