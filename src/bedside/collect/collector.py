@@ -78,11 +78,12 @@ class Collector:
 
     name = ""  # the vital group: what cadence, cost and the report call it
     vitals: tuple[str, ...] = ()  # what it can write; none: it writes events only
+    sampled = True  # False: it only hears moments, at every step, and is so cheap that it needs no cadence
 
     def __init__(self, patient: Patient) -> None:
         self.patient = patient
         self.freight = patient.freight
-        self.spent = 0.0  # seconds in hooks of its own since the governor last looked
+        self.spent = 0.0  # seconds in hooks of its own, inside the user's forward, since the governor last looked
 
     @property
     def model(self) -> nn.Module:

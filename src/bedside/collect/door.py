@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,7 @@ class Door:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
         self.validating = False
+        self.spent = 0.0  # seconds at the door, since the governor last looked
         self.last: Forward | None = None  # the forward that the next backward belongs to; dropped after the step
         self.training_mode: bool | None = None  # the mode training forwards usually have, once known
         self.compiled = any(is_compiled(module) for module in model.modules())
@@ -179,11 +181,13 @@ class Door:
     def _entered(self, entry: Entry, args: Any, kwargs: Any) -> None:
         if self._rehearsing:
             return
+        began = time.perf_counter()
         self._heard = True
         module = entry.module
         forward = Forward(module, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)
         self.last = forward
         self.begun(forward)
+        self.spent += time.perf_counter() - began
         if self._expecting and not self.compiled and self._counts(forward):
             self._let_in(forward)
             if self._inside:

@@ -38,6 +38,7 @@ class FirstNonfinite(Collector):
     """Looks at the loss before every backward; hunts when it is not finite."""
 
     name = "first_nonfinite"
+    sampled = False
 
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)

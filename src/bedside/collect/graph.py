@@ -29,6 +29,7 @@ class FirstGraph(Collector):
     """Walks the graph of the first loss, once; looks at shapes wherever prediction and target meet."""
 
     name = "graph"
+    sampled = False
 
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)

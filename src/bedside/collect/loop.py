@@ -69,6 +69,7 @@ class Loop(Collector):
     """Hears every forward, backward, clip and step; reads no tensor."""
 
     name = "loop"
+    sampled = False
     vitals = ("eval_mode", "training_forwards")
 
     def __init__(self, patient: Patient) -> None:

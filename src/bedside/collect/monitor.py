@@ -315,7 +315,7 @@ class Monitor:
         """The next step begins: whoever is due listens to it."""
         self._patient.step = self.step
         for collector in list(self._collectors):
-            due = self._cadence.due(collector.name, self.step)
+            due = collector.sampled and self._cadence.due(collector.name, self.step)
             if due and self._safely(collector, lambda c: c.attach(self.step)):
                 self._attached.append(collector)
         self._door.expect(self._attached)
@@ -323,7 +323,13 @@ class Monitor:
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []
         for collector in attached:
+            began = time.perf_counter()
             self._safely(collector, lambda c: c.detach(step))
+            in_hooks, collector.spent = collector.spent, 0.0
+            self._governor.total += in_hooks  # the rest is timed around the step's own hook
+            self._governor.add(collector.name, in_hooks + time.perf_counter() - began)
+        self._governor.total += self._door.spent
+        self._door.spent = 0.0
 
     def _safely(self, collector: Collector, call: Callable[[Collector], None]) -> bool:
         """One collector that fails is switched off; the others go on."""

@@ -29,6 +29,7 @@ class Schedulers(Collector):
     """Hears every `scheduler.step()`."""
 
     name = "schedulers"
+    sampled = False
 
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
