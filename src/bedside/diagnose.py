@@ -1,7 +1,6 @@
 """The catalogue over a Run: what is wrong, what caused what, and what could not be examined.
 
-Findings are linked by the table in `links.py`; the one that explains the others is primary, and the rest are
-folded beneath it, so that people get one story and not eleven alarms.
+`causes.py` links the findings and chooses the one to tell first, so that people get one story and not eleven alarms.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from os import PathLike
 from types import ModuleType
 from typing import Any
 
+from bedside.causes import told_as_one_story
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
-from bedside.links import LINKS, Link
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule, find_rule
 
 LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
 EVALUATIONS_FOR_A_VERDICT = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
-ONSET_SLACK = 0.02  # of the run: two rules date the same event with windows of their own
 
 
 def diagnose(
@@ -103,53 +101,6 @@ def _verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str]) -> 
         len(series) >= EVALUATIONS_FOR_A_VERDICT for series in run.matching("val/")
     )
     return "healthy" if enough else "unclear"
-
-
-def told_as_one_story(found: Sequence[Finding], steps: int, links: Sequence[Link] = LINKS) -> list[Finding]:
-    """Link causes to effects, mark the primary one, and put it first; consequences follow in order of onset."""
-    slack = ONSET_SLACK * steps
-    causes: dict[int, set[int]] = {index: set() for index in range(len(found))}
-    pairs = {(link.cause, link.effect) for link in links}
-    # A cause may be linked both ways (NaN loss and NaN gradient): the earlier one wins, then catalogue order.
-    for c, cause in enumerate(found):
-        for e, effect in enumerate(found):
-            if c == e or (cause.name, effect.name) not in pairs or cause.severity == Severity.NOTE:
-                continue
-            both_ways = (effect.name, cause.name) in pairs
-            if both_ways and (effect.first_step, e) < (cause.first_step, c):
-                continue
-            if cause.first_step <= effect.first_step + (0 if both_ways else slack):
-                causes[e].add(c)
-    linked = [
-        finding.with_(causes=tuple(sorted({found[c].code for c in causes[i]}))) for i, finding in enumerate(found)
-    ]
-    order = sorted(range(len(found)), key=lambda i: _importance(i, linked, causes))
-    if order and linked[order[0]].severity > Severity.NOTE:
-        linked[order[0]] = linked[order[0]].with_(primary=True)
-    return [linked[i] for i in order]
-
-
-def _importance(index: int, found: Sequence[Finding], causes: dict[int, set[int]]) -> tuple[object, ...]:
-    finding = found[index]
-    return (
-        finding.preview,
-        finding.severity == Severity.NOTE,
-        bool(causes[index]),  # a consequence comes after what it follows from
-        -int(finding.severity),
-        -len(_effects(index, causes)),
-        finding.first_step,
-        -finding.confidence,
-    )
-
-
-def _effects(index: int, causes: dict[int, set[int]]) -> set[int]:
-    """Everything that follows from this finding, directly or by way of others."""
-    reached: set[int] = set()
-    frontier = {index}
-    while frontier:
-        frontier = {e for e, because in causes.items() if because & frontier} - reached - {index}
-        reached |= frontier
-    return reached
 
 
 PICTURE_POINTS = 400
