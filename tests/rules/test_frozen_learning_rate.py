@@ -10,12 +10,17 @@ def check(**config):
 
 
 def test_speaks_when_the_scheduler_was_never_stepped():
-    [found] = check(schedulers=[{"name": "StepLR", "calls": 0}])
+    [found] = check(schedulers=[{"name": "StepLR", "stepped": 0}])
     assert "StepLR was made but never stepped" in found.message
 
 
+def test_speaks_when_all_that_is_known_is_that_there_is_one():
+    [found] = check(scheduler_attached=True)
+    assert found.message.startswith("A scheduler was made but never stepped")
+
+
 def test_speaks_when_the_scheduler_belongs_to_another_optimizer():
-    [found] = check(schedulers=[{"name": "CosineAnnealingLR", "calls": 300}])
+    [found] = check(schedulers=[{"name": "CosineAnnealingLR", "stepped": 300}])
     assert "on another optimizer" in found.message
 
 
@@ -26,8 +31,8 @@ def test_speaks_when_the_settings_of_a_log_name_a_schedule_that_has_no_effect():
 @pytest.mark.parametrize(
     "config",
     [
-        {"schedulers": [{"name": "StepLR", "calls": 300}]},
-        {"schedulers": [{"name": "ReduceLROnPlateau", "calls": 300}]},
+        {"schedulers": [{"name": "StepLR", "stepped": 300}]},
+        {"schedulers": [{"name": "ReduceLROnPlateau", "stepped": 300}]},
         {"lr_scheduler_type": "constant", "max_steps": 1000},
         {"lr_scheduler_type": "cosine", "max_steps": 100_000},
     ],

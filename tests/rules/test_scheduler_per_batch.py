@@ -19,7 +19,7 @@ def test_speaks_when_an_exponential_decay_per_epoch_is_stepped_per_batch():
 
 def test_speaks_when_a_cosine_without_restarts_bounces():
     lr = 1e-3 * 0.5 * (1 + np.cos(np.pi * STEPS / 10))
-    run = a_run(loss=2.0, lr=lr, config={"schedulers": [{"name": "CosineAnnealingLR", "calls": 1000}]})
+    run = a_run(loss=2.0, lr=lr, config={"schedulers": [{"name": "CosineAnnealingLR", "stepped": 1000}]})
     [found] = scheduler_per_batch.check(run)
     assert "every 20 steps" in found.message
 

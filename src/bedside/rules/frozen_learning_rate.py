@@ -21,7 +21,7 @@ Schedulers that wait for a metric, or for a step that this run does not reach.
 
 ## Example
 >>> from bedside.testing import a_run
->>> made = {"schedulers": [{"name": "CosineAnnealingLR", "calls": 0}]}
+>>> made = {"schedulers": [{"name": "CosineAnnealingLR", "stepped": 0}]}
 >>> print(*frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=made)))
 LRS105 frozen-learning-rate: CosineAnnealingLR was made but never stepped: the learning rate is 0.001 at all 300 steps.
 
@@ -86,14 +86,14 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=("A scheduler that is stepped per epoch, in a run that has not finished its first one.",),
         try_=(
             "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs).",
-            f"Make the {name} from the optimizer that takes the steps.",
+            "Make the scheduler from the optimizer that takes the steps.",
         ),
     )
 
 
 def _accused(run: Run, limits: Limits) -> tuple[str, str]:
     for each in schedulers(run):
-        name, calls = str(each.get("name", "")), each.get("calls")
+        name, calls = str(each.get("name", "")), each.get("stepped")
         moving = any(kind in name for kind in ALWAYS_MOVING) and "Plateau" not in name
         if calls == 0:
             return name, "was made but never stepped"

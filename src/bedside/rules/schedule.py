@@ -60,8 +60,10 @@ def planned_steps(run: Run) -> int:
 
 
 def schedulers(run: Run) -> list[Mapping[str, Any]]:
-    """One mapping per scheduler of a watched run (`name`, `calls`), or the schedule that a log's settings name."""
+    """One mapping per scheduler of a watched run (`name`, `stepped`), or the schedule that a log's settings name."""
     known = run.config.get("schedulers") or run.config.get("lr_scheduler_type") or []
+    if not known and run.config.get("scheduler_attached"):  # one was made, and nobody ever called it
+        known = {"name": "A scheduler", "stepped": 0}
     if isinstance(known, (str, Mapping)):
         known = [known]
     return [each if isinstance(each, Mapping) else {"name": str(each)} for each in known]
