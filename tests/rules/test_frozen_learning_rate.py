@@ -6,7 +6,7 @@ from bedside.testing import a_run
 
 
 def check(**config):
-    return frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=config))
+    return frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=config, finished=True))
 
 
 def test_speaks_when_the_scheduler_was_never_stepped():
@@ -39,6 +39,11 @@ def test_speaks_when_the_settings_of_a_log_name_a_schedule_that_has_no_effect():
 )
 def test_stays_silent_when_the_schedule_may_be_waiting(config):
     assert not check(**config)
+
+
+def test_waits_for_the_end_of_the_first_epoch():
+    run = a_run(loss=[2.0] * 300, lr=1e-3, epoch=0.0, config={"schedulers": [{"name": "StepLR", "stepped": 0}]})
+    assert not frozen_learning_rate.check(run)
 
 
 def test_says_so_when_no_scheduler_is_known():

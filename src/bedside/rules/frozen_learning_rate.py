@@ -8,9 +8,9 @@ A scheduler does nothing until its `step()` is called, and nothing to an optimiz
 schedulers lower the rate when they are made, so that a forgotten `step()` also leaves it at a small part of its value.
 
 ## How it decides
-The rate is constant over `steps` steps or more, although a scheduler was made and never stepped, or one that changes
-the rate at every call was stepped all the time (then it belongs to another optimizer), or the log's settings name a
-schedule that is not constant.
+The rate is constant over `steps` steps or more, although a scheduler was made and never stepped (in a finished run, or
+one that is past its first epoch), or one that changes the rate at every call was stepped all the time (then it belongs
+to another optimizer), or the log's settings name a schedule that is not constant.
 
 ## When it is wrong
 Schedulers that wait for a metric, or for a step that this run does not reach.
@@ -22,7 +22,7 @@ Schedulers that wait for a metric, or for a step that this run does not reach.
 ## Example
 >>> from bedside.testing import a_run
 >>> made = {"schedulers": [{"name": "CosineAnnealingLR", "stepped": 0}]}
->>> print(*frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=made)))
+>>> print(*frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr=1e-3, config=made, finished=True)))
 LRS105 frozen-learning-rate: CosineAnnealingLR was made but never stepped: the learning rate is 0.001 at all 300 steps.
 
 ## References
@@ -38,7 +38,7 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import LOSS, LR
+from bedside.record.vocabulary import EPOCH, LOSS, LR
 from bedside.report.wording import number, steps
 from bedside.rules.rule import rule
 from bedside.rules.schedule import SAME, planned_steps, schedulers
@@ -62,7 +62,7 @@ class Limits:
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
 
 
-@rule("LRS105", severity=Severity.WARNING, needs=[LR], limits=Limits(), preview_since="0.1")
+@rule("LRS105", severity=Severity.WARNING, needs=[LR], limits=Limits())
 def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     rates = run.series(LR.name).finite()
     made = schedulers(run)
@@ -95,10 +95,16 @@ def _accused(run: Run, limits: Limits) -> tuple[str, str]:
     for each in schedulers(run):
         name, calls = str(each.get("name", "")), each.get("stepped")
         moving = any(kind in name for kind in ALWAYS_MOVING) and "Plateau" not in name
-        if calls == 0:
+        if calls == 0 and _had_its_chance(run):
             return name, "was made but never stepped"
         if isinstance(calls, int) and calls >= limits.steps and moving:
             return name, f"was stepped {calls:,} times, on another optimizer"
         if calls is None and moving and planned_steps(run) and run.steps > limits.share * planned_steps(run):
             return f"The {name} schedule", "has no effect"
     return "", ""
+
+
+def _had_its_chance(run: Run) -> bool:
+    """A scheduler that counts epochs waits for the end of the first one."""
+    epochs = run.series(EPOCH.name).finite()
+    return bool(run.finished) or (len(epochs) > 0 and epochs.last - float(epochs.values[0]) >= 2)
