@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from bedside.collect.freight import Ticket
 from bedside.collect.layout import Layout
 
 Members = NDArray[np.int64] | None  # positions in the layout; None: all
+Number = float | Ticket
 
 
-@dataclass
+@dataclass(slots=True)
 class Gradients:
     """Squared gradient norms of some parameters, as the optimizer saw them."""
 
@@ -24,7 +26,7 @@ class Gradients:
     scale: Ticket | None = None  # still multiplied by this loss scale
 
 
-@dataclass
+@dataclass(slots=True)
 class Moves:
     """Squared norms of what a step changed and of the weights after it."""
 
@@ -33,22 +35,27 @@ class Moves:
     weights: Ticket
 
 
-@dataclass
+@dataclass(slots=True)
 class Beat:
-    """Everything heard about one step."""
+    """Everything heard about one step. An uneventful one is a handful of numbers: it is made at every step."""
 
     step: int
     time: float
     layout: Layout
-    seconds: float = float("nan")
     epoch: float | None = None
-    losses: list[list[Ticket]] = field(default_factory=list)  # per optimizer, its micro-batches
-    divisors: list[list[tuple[float, ...]]] = field(default_factory=list)
+    seconds: float = float("nan")
+    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its micro-batches
+    divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
     uncleared: bool | None = None
-    rates: dict[str, float | Ticket] = field(default_factory=dict)  # by owner: "" or "group_1", …
-    clips: list[tuple[ClipCall, Ticket]] = field(default_factory=list)
-    gradients: list[Gradients] = field(default_factory=list)
-    moves: list[Moves] = field(default_factory=list)
+    rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
+    clips: Sequence[tuple[ClipCall, Number]] = ()
+    gradients: Sequence[Gradients] = ()
+    moves: Sequence[Moves] = ()
     loss_scale: Ticket | None = None
     found_inf: Ticket | None = None  # a fused optimizer was told to skip
     skipped: bool | None = None  # None: there is no scaler
+
+
+def number(value: Number) -> float:
+    """The number itself, or what its ticket was good for."""
+    return value.number if isinstance(value, Ticket) else value

@@ -35,17 +35,17 @@ PATIENCE = 2  # steps without a forward before other doors are looked for: the f
 
 
 class Forward:
-    """One forward pass as it came in."""
+    """One forward pass as it came in: the module (inside its wrappers), its arguments, and the modes of the moment."""
 
     __slots__ = ("args", "autocast", "grad", "kwargs", "module", "training", "validating")
 
-    def __init__(self, module: nn.Module, args: Any, kwargs: Any, *, grad: bool, validating: bool) -> None:
-        self.module = module
+    def __init__(self, entry: Entry, args: Any, kwargs: Any, *, grad: bool, validating: bool) -> None:
+        self.module = entry.core
         self.args = args
         self.kwargs = kwargs
         self.grad = grad
         self.validating = validating
-        self.training = unwrapped(module).training
+        self.training = entry.core.training
         self.autocast = autocast_now()
 
 
@@ -71,6 +71,7 @@ class Entry:
 
     def __init__(self, module: nn.Module, entered: Callable[[Entry, Any, Any], None]) -> None:
         self.module = module
+        self.core = unwrapped(module)
         self.entered = entered
         self.traced = False
         self.args: Any = None
@@ -133,7 +134,7 @@ class Door:
         for entry in self._entries:
             if entry.traced and entry.args is not None:
                 self.compiled = self._heard = True
-                self.last = Forward(entry.module, entry.args, entry.kwargs, grad=entry.grad, validating=self.validating)
+                self.last = Forward(entry, entry.args, entry.kwargs, grad=entry.grad, validating=self.validating)
                 entry.args = entry.kwargs = None
                 self.begun(self.last)
         if self.compiled and self._expecting and self.last is not None and self._counts(self.last):
@@ -164,7 +165,7 @@ class Door:
         """The same forward once more, uncompiled, without a trace."""
         self._rehearsing = True
         try:
-            return rehearse(unwrapped(forward.module), forward.args, forward.kwargs, forward.autocast, numbers)
+            return rehearse(forward.module, forward.args, forward.kwargs, forward.autocast, numbers)
         finally:
             self._rehearsing = False
 
@@ -183,15 +184,14 @@ class Door:
             return
         began = time.perf_counter()
         self._heard = True
-        module = entry.module
-        forward = Forward(module, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)
+        forward = Forward(entry, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)
         self.last = forward
         self.begun(forward)
         self.spent += time.perf_counter() - began
         if self._expecting and not self.compiled and self._counts(forward):
             self._let_in(forward)
             if self._inside:
-                self._leaving = module.register_forward_hook(Hook(self._left), always_call=True)
+                self._leaving = entry.module.register_forward_hook(Hook(self._left), always_call=True)
 
     def _counts(self, forward: Forward) -> bool:
         """Whether this is a training forward (as far as that can be known before its backward), and the entry's

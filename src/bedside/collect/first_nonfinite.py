@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, Patient
-from bedside.collect.door import Forward, unwrapped
+from bedside.collect.door import Forward
 from bedside.collect.layout import plain_name
 from bedside.collect.tensors import tensors_in
 from bedside.record.run import Event
@@ -96,7 +96,7 @@ class FirstNonfinite(Collector):
         self._news.append(Event(self.patient.step, "origin", facts, time.time()))
 
     def _rehearsed(self, forward: Forward, loss: float) -> dict[str, Any]:
-        module = unwrapped(forward.module)
+        module = forward.module
         want_nan = loss != loss
         tracer = Tracer(self.model, want_nan)
         with tracer.listening(module):

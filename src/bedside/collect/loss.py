@@ -2,8 +2,8 @@
 
 Three things are settled here without asking the user:
 
-* **Is this backward ours?** Only if it changed a gradient of the watched model. A few parameters serve as probes;
-  if none of them changed, all are looked at the next time.
+* **Is this backward ours?** Only if it changed a gradient of the watched model. A few parameters serve as probes, one
+  alone once they have long agreed; if none of them changed, all are looked at the next time.
 * **Accumulation.** Several backwards before one step are micro-batches. If the user divided each loss by their
   number (the last operations of the graph say so), the step's loss is the mean of the undivided ones either way.
 * **Were the old gradients cleared?** A gradient that is still the same tensor at the same version when the next
@@ -19,18 +19,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from bedside.collect.freight import reading
+
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
+LEARNING = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
 LOOK_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 
 State = tuple[Tensor | None, int]
+Divisors = tuple[float, ...] | None  # None: nobody looked
 
 
-@dataclass
+@dataclass(slots=True)
 class StepLoss:
     """What was heard since the last step."""
 
-    values: list[Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
-    divisors: list[tuple[float, ...]] = field(default_factory=list)  # what each may have been divided by
+    values: list[float | Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
+    divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
     uncleared: bool | None = None  # None: nothing to compare with
 
 
@@ -43,19 +47,22 @@ class LossListener:
         self._probes: list[nn.Parameter] = []
         self._before: list[tuple[nn.Parameter, State]] = []
         self._after_step: list[tuple[nn.Parameter, State]] = []
-        self._unscaled: dict[int, tuple[Tensor, Tensor, tuple[float, ...]]] = {}
-        self._coming: list[tuple[Tensor, tuple[float, ...]]] = []
+        self._unscaled: dict[int, tuple[Tensor, Tensor, Divisors]] = {}
+        self._coming: list[tuple[float | Tensor, Divisors]] = []
         self._evaluation_done = False
+        self._lesson = 0  # backwards of ours heard so far, up to LEARNING
+        self._agreed = True  # so far every probe changed in every backward of ours
+        self._accumulates = False  # there was a step with several backwards
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
 
     def scaled(self, loss: Any, scaled: Any) -> None:
         """A GradScaler multiplied the loss; remember what it was before."""
         if isinstance(loss, Tensor) and isinstance(scaled, Tensor) and loss.numel() == 1:
-            self._unscaled[id(scaled)] = (scaled, loss.detach(), divisors_of(loss))
+            self._unscaled[id(scaled)] = (scaled, loss.detach(), self._divisors(loss))
 
     @property
-    def coming(self) -> list[Tensor]:
-        """The losses of the backward that is about to run: unscaled, detached."""
+    def coming(self) -> list[float | Tensor]:
+        """The losses of the backward that is about to run: unscaled; numbers already, where nobody waits for them."""
         return [value for value, _ in self._coming]
 
     def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
@@ -72,23 +79,37 @@ class LossListener:
     def after(self) -> bool:
         """Take the loss in if the backward was ours; says whether it was."""
         changed = [p for p, state in self._before if not _same(_state(p), state)]
-        self._before = []
+        looked_at, self._before = len(self._before), []
         coming, self._coming = self._coming, []
         if not changed:
             self._probes = []  # the next backward looks at all parameters
+            self._agreed = False
             return False
-        if not self._probes:
-            spread = [changed[i * (len(changed) - 1) // max(PROBES - 1, 1)] for i in range(PROBES)]
-            self._probes = list({id(p): p for p in spread}.values())
-        if self.in_step:
-            self._after_step = [(p, _state(p)) for p in self._probes]
-        else:
-            self._after_step = []
+        if self._lesson < LEARNING:
+            self._learn(changed, looked_at)
+        elif not self._probes:
+            self._choose_probes(changed)
+        self._after_step = [(p, _state(p)) for p in self._probes] if self.in_step else []
         if not self._evaluation_done and coming:
-            total = coming[0][0] if len(coming) == 1 else torch.stack([value for value, _ in coming]).sum()
-            self._heard.values.append(total)
-            self._heard.divisors.append(coming[0][1])
+            heard = self._heard
+            heard.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
+            heard.divisors.append(coming[0][1])
+            if len(heard.values) > 1:
+                self._accumulates = True
         return True
+
+    def _learn(self, changed: Sequence[nn.Parameter], looked_at: int) -> None:
+        self._lesson += 1
+        if not self._probes:
+            self._choose_probes(changed)
+        elif len(changed) < looked_at:
+            self._agreed = False
+        if self._lesson == LEARNING and self._agreed:
+            self._probes = self._probes[:1]
+
+    def _choose_probes(self, changed: Sequence[nn.Parameter]) -> None:
+        spread = [changed[i * (len(changed) - 1) // max(PROBES - 1, 1)] for i in range(PROBES)]
+        self._probes = list({id(p): p for p in spread}.values())
 
     def take(self) -> StepLoss:
         """The losses since the last step; the next backward starts a new one."""
@@ -98,7 +119,7 @@ class LossListener:
         self._after_step = [(p, _state(p)) for p in self._probes]
         return heard
 
-    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[Tensor, tuple[float, ...]]]:
+    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Divisors]]:
         """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
         if isinstance(tensors, Tensor):
             tensors = (tensors,)
@@ -108,10 +129,16 @@ class LossListener:
         for tensor in tensors:
             if isinstance(tensor, Tensor) and tensor.numel() == 1:
                 if (known := self._unscaled.get(id(tensor))) is not None and known[0] is tensor:
-                    found.append((known[1].reshape(()), known[2]))
+                    found.append((reading(known[1]), known[2]))
                 else:
-                    found.append((tensor.detach().reshape(()), divisors_of(tensor)))
+                    found.append((reading(tensor), self._divisors(tensor)))
         return found
+
+    def _divisors(self, loss: Tensor) -> Divisors:
+        """Looked for while learning; afterwards only where losses are accumulated, or a second one comes."""
+        if self._accumulates or self._lesson < LEARNING or self._heard.values:
+            return divisors_of(loss)
+        return None
 
 
 def divisors_of(loss: Tensor) -> tuple[float, ...]:
@@ -141,7 +168,7 @@ class Accumulation:
     def __init__(self) -> None:
         self.confirmed: float | None = None  # the divisor seen to equal the number of micro-batches
 
-    def loss_of(self, values: Sequence[float], divisors: Sequence[Sequence[float]]) -> tuple[float, bool | None]:
+    def loss_of(self, values: Sequence[float], divisors: Sequence[Divisors]) -> tuple[float, bool | None]:
         """(the step's loss, divided?); the second is None when there was one micro-batch and no known divisor."""
         count = len(values)
         if not count:
@@ -151,8 +178,9 @@ class Accumulation:
             return sum(values) * divisor / count, True
         return sum(values) / count, (False if count > 1 else None)
 
-    def _divisor(self, count: int, divisors: Sequence[Sequence[float]]) -> float | None:
-        common = set(divisors[0]).intersection(*divisors[1:]) if divisors else set()
+    def _divisor(self, count: int, divisors: Sequence[Divisors]) -> float | None:
+        known = [set(each) for each in divisors if each is not None]
+        common = set.intersection(*known) if known else set()
         if count > 1 and (match := [d for d in common if abs(d - count) < 1e-6 * count]):
             self.confirmed = match[0]
             return match[0]

@@ -107,7 +107,10 @@ class Monitor:
         self._door = Door(model)
         self._patient = Patient(model, self.optimizers, self._freight, self._door, self._layout, self.rank)
         self._collectors = [make(self._patient) for make in collectors]
-        self._hears = {moment: [c for c in self._collectors if getattr(c, moment) is not None] for moment in MOMENTS}
+        self._hears = {
+            moment: [(c, hear) for c in self._collectors if (hear := getattr(c, moment)) is not None]
+            for moment in MOMENTS
+        }
         self._attached: list[Collector] = []
         self._growing = GrowingRun(str(self._run_dir))
         self._note_facts(config or {})
@@ -344,9 +347,8 @@ class Monitor:
         if collector not in self._collectors:
             return
         self._collectors.remove(collector)
-        for hearing in self._hears.values():
-            if collector in hearing:
-                hearing.remove(collector)
+        for moment, hearing in self._hears.items():
+            self._hears[moment] = [(each, hear) for each, hear in hearing if each is not collector]
         with suppress(Exception):
             collector.end()
         self._event("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
@@ -355,8 +357,11 @@ class Monitor:
 
     def _tell(self, moment: str, *what: Any) -> None:
         """Let the collectors that want to hear of this moment hear of it."""
-        for collector in tuple(self._hears[moment]):
-            self._safely(collector, lambda c: getattr(c, moment)(*what))
+        for collector, hear in self._hears[moment]:
+            try:
+                hear(*what)
+            except Exception as error:
+                self._failed(collector, error)
 
     def _note_facts(self, facts: Mapping[str, Any]) -> None:
         """What is known about the run, for its config."""
