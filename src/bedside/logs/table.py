@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -125,8 +126,12 @@ def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | 
     for name, column in zip(names, numbers, strict=True):
         if name in skip or name not in usable:
             continue
-        readings = enumerate(zip(steps, column, strict=True))
-        log.columns[name] = Column.of((s, v, i) for i, (s, v) in readings if v is not None and s is not None)
+        kept = [i for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None]
+        log.columns[name] = Column(
+            array("d", [steps[i] for i in kept]),  # type: ignore[list-item]  # those that are None are not kept
+            array("d", [column[i] for i in kept]),  # type: ignore[list-item]
+            array("d", kept),
+        )
     log.rows = rows
 
 
