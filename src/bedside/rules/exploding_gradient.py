@@ -93,17 +93,13 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _median_so_far(values: Values) -> Values:
-    """The median of the finite readings before each one; renewed at every eighth more of them, which is cheap."""
-    finite = np.isfinite(values)
-    seen = np.cumsum(finite)
+    """The median of the finite readings before each one; renewed whenever there is an eighth more of them."""
+    finite = np.flatnonzero(np.isfinite(values))
     medians = np.full(len(values), np.nan)
-    due = 1
-    for index in range(1, len(values)):
-        if seen[index - 1] >= due:
-            due = int(seen[index - 1] * 1.125) + 1
-            medians[index] = np.median(values[:index][finite[:index]])
-        else:
-            medians[index] = medians[index - 1]
+    seen = 1
+    while seen <= len(finite):
+        medians[finite[seen - 1] + 1 :] = np.median(values[finite[:seen]])  # later renewals overwrite the rest
+        seen = int(seen * 1.125) + 1
     return medians
 
 

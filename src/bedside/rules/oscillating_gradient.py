@@ -63,9 +63,9 @@ def oscillating_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     logs = np.log(np.maximum(norms.values, 1e-30))
     count = len(logs) // limits.stretch
     stretches = logs[-count * limits.stretch :].reshape(count, limits.stretch)
-    bouncing = np.array([_bounce(each) < -limits.bounce for each in stretches])
-    swings = np.array([np.exp(np.median(np.abs(np.diff(each)))) for each in stretches])
-    hit = bouncing & (swings >= limits.swing)
+    correlation = _with_the_one_before(stretches)
+    swings = np.exp(np.median(np.abs(np.diff(stretches, axis=1)), axis=1))
+    hit = (correlation < -limits.bounce) & (swings >= limits.swing)
     if hit[count // 2 :].mean() < limits.most:
         return
     first = int(norms.steps[len(logs) - count * limits.stretch + int(np.argmax(hit)) * limits.stretch])
@@ -77,15 +77,17 @@ def oscillating_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         first_step=first,
         last_step=norms.last_step,
         confidence=0.7,
-        evidence={"low": low, "high": high, "correlation": float(np.median([_bounce(each) for each in stretches]))},
+        evidence={"low": low, "high": high, "correlation": float(np.median(correlation))},
         series=[GRAD_NORM.name, LOSS.name, LR.name],
         could_also_be=("Two kinds of batches that take turns: print what the even and the odd batches hold.",),
         try_=(lower_learning_rate(run, norms.last_step, 3.0),),
     )
 
 
-def _bounce(logs: Values) -> float:
-    """Correlation of a reading with the one before it, the slow part taken out."""
-    x = logs - np.convolve(np.pad(logs, 4, "edge"), np.ones(9) / 9, "valid")
-    spread = float(np.dot(x, x))
-    return float(np.dot(x[1:], x[:-1])) / spread if spread > 0 else 0.0
+def _with_the_one_before(stretches: Values) -> Values:
+    """Correlation of a reading with the one before it, per stretch, a line taken out of each."""
+    x = stretches - stretches.mean(axis=1, keepdims=True)
+    time = np.arange(x.shape[1]) - (x.shape[1] - 1) / 2
+    x = x - np.outer(x @ time / (time @ time), time)
+    spread = np.maximum((x * x).sum(axis=1), 1e-300)
+    return np.asarray((x[:, 1:] * x[:, :-1]).sum(axis=1) / spread)
