@@ -184,4 +184,8 @@ LINKS: tuple[Link, ...] = (
     *links("nonfinite-loss", "erratic-validation", "the evaluations follow the training down"),
     # Validation.
     *links("overfitting", "overconfident", "learning by heart makes a network sure of its mistakes"),
+    Link("shrinking-weights", "diverging-loss", "weight decay erases what was learned"),
+    Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
+    Link("exploding-gradient", "weight-jump", "one step along it moved the weights as never before"),
+    Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
 )
