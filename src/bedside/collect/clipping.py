@@ -25,7 +25,6 @@ class ClipCall:
 
     members: NDArray[np.int64] | None  # positions in the layout; None: all of them
     max_norm: float
-    total: Tensor
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,8 @@ class Collector:
 
     forward_begins: Callable[[Forward], None] | None = None
     loss_computed: Callable[[str, Any, Any], None] | None = None  # name of the function, prediction, target
-    backward_begins: Callable[[Any, Sequence[Tensor]], None] | None = None  # what backward got; the losses, unscaled
+    # What backward got, and the losses in it: unscaled, as numbers where they can be read without waiting.
+    backward_begins: Callable[[Any, Sequence[float | Tensor]], None] | None = None
     backward_ended: Callable[[bool], None] | None = None  # whether it was this model's
     clipped: Callable[[Sequence[Tensor], float, Tensor], None] | None = None  # parameters, max_norm, total norm
     step_begins: Callable[[Optimizer, bool], None] | None = None  # the optimizer, and whether it got a closure

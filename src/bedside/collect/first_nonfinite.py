@@ -57,15 +57,15 @@ class FirstNonfinite(Collector):
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         self._target = (function, prediction, target)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
         if self._hunts >= MOST_HUNTS:
             return
         for loss in losses:
-            if loss.device.type != "cpu":
+            if isinstance(loss, Tensor):
                 self._late.append((self.patient.step, self.freight.put(loss)))
-            elif not _finite_number(loss):
+            elif not _finite(loss):
                 self._hunts += 1
-                self._hunt(float(loss))
+                self._hunt(loss)
                 return
 
     def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
@@ -223,10 +223,6 @@ def _bad(tensor: Tensor, nan: bool) -> bool:
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return False
     return bool((torch.isnan(tensor) if nan else ~torch.isfinite(tensor)).any())
-
-
-def _finite_number(loss: Tensor) -> bool:
-    return _finite(float(loss))
 
 
 def _finite(number: float) -> bool:

@@ -47,7 +47,7 @@ class FirstGraph(Collector):
             if together is not None and math.prod(together) > max(prediction.numel(), target.numel()):
                 self._say_broadcast(function, prediction.shape, target.shape, together)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
         if self._done:
             return
         roots = [t for t in ([tensors] if isinstance(tensors, Tensor) else tensors) if isinstance(t, Tensor)]

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.collect.beat import Beat, Members
+from bedside.collect.beat import Beat, Members, Number, number
 from bedside.collect.clipping import Clipped, clipped
-from bedside.collect.freight import Ticket
 from bedside.collect.layout import Layout
-from bedside.collect.loss import Accumulation
+from bedside.collect.loss import Accumulation, Divisors
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -64,33 +63,31 @@ class Pulse:
         return losses
 
     def _core(self, beats: Sequence[Beat]) -> list[tuple[int, float]]:
-        several = max(len(b.losses) for b in beats) > 1
-        owners = list(dict.fromkeys(owner for b in beats for owner in b.rates))
+        most = max(len(b.losses) for b in beats)
+        owners = list(dict.fromkeys(owner for b in beats for owner in b.rates or ()))
         columns: list[Key] = [("loss", ""), ("micro_batches", ""), ("uncleared", ""), ("step_time", ""), ("epoch", "")]
         columns += [("lr", owner) for owner in owners]
-        if several:
-            columns += [("loss", f"optimizer_{i}") for i in range(max(len(b.losses) for b in beats))]
+        if most > 1:
+            columns += [("loss", f"optimizer_{i}") for i in range(most)]
         rows = np.full((len(beats), len(columns)), MISSING)
-        for row, beat in zip(rows, beats, strict=True):
-            parts = [self._loss(t, d) for t, d in zip(beat.losses, beat.divisors, strict=True)]
-            if parts:
-                row[0] = sum(parts)
-                row[1] = max(len(tickets) for tickets in beat.losses)
-            if beat.uncleared is not None:
-                row[2] = float(beat.uncleared)
-            if beat.seconds == beat.seconds:
-                row[3] = beat.seconds
-            if beat.epoch is not None:
-                row[4] = beat.epoch
-            for owner, rate in beat.rates.items():
-                row[5 + owners.index(owner)] = rate.number if isinstance(rate, Ticket) else rate
-            if several:
-                row[5 + len(owners) : 5 + len(owners) + len(parts)] = parts
+        parts = [[self._loss(values, d) for values, d in zip(b.losses, b.divisors, strict=True)] for b in beats]
+        rows[:, 0] = [sum(each) if each else MISSING for each in parts]
+        rows[:, 1] = [max(map(len, b.losses)) if b.losses else MISSING for b in beats]
+        rows[:, 2] = [MISSING if b.uncleared is None else b.uncleared for b in beats]
+        rows[:, 3] = [b.seconds if b.seconds == b.seconds else MISSING for b in beats]
+        rows[:, 4] = [MISSING if b.epoch is None else b.epoch for b in beats]
+        for column, owner in enumerate(owners, 5):
+            rows[:, column] = [number(b.rates[owner]) if b.rates and owner in b.rates else MISSING for b in beats]
+        if most > 1:
+            for row, each in zip(rows, parts, strict=True):
+                row[5 + len(owners) : 5 + len(owners) + len(each)] = each
         self._rows("core", columns, beats, rows, "f8")
-        return [(b.step, float(row[0])) for b, row in zip(beats, rows, strict=True) if b.losses]
+        return [(b.step, loss) for b, loss in zip(beats, rows[:, 0].tolist(), strict=True) if b.losses]
 
-    def _loss(self, tickets: Sequence[Ticket], divisors: Sequence[tuple[float, ...]]) -> float:
-        loss, divided = self.accumulation.loss_of([t.number for t in tickets], divisors)
+    def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
+        if len(values) == 1 and self.accumulation.confirmed is None:
+            return number(values[0])
+        loss, divided = self.accumulation.loss_of([number(each) for each in values], divisors)
         self.divided = self.divided if divided is None else divided
         return loss
 
@@ -110,7 +107,7 @@ class Pulse:
     def _norms(self, beats: Sequence[Beat]) -> None:
         layout = beats[0].layout
         count = len(layout)
-        clips = [clipped([(call, t.number) for call, t in b.clips], count) for b in beats]
+        clips = [clipped([(call, number(total)) for call, total in b.clips], count) for b in beats]
         self._clips(beats, clips)
         self._norms_from_clipping(
             [(b, c) for b, c in zip(beats, clips, strict=True) if c is not None and not b.gradients]

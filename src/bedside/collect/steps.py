@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.beat import Beat, Gradients, Members, Moves
+from bedside.collect.beat import Beat, Gradients, Members, Moves, Number
 from bedside.collect.clipping import ClipCall, members_of
-from bedside.collect.freight import Freight, Ticket
+from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
@@ -49,7 +48,8 @@ class StepListener:
         self._want_gradients, self._want_updates = gradients, updates
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
-        self._clips: list[tuple[ClipCall, Ticket]] = []
+        self._clips: list[tuple[ClipCall, Number]] = []
+        self._gradients_due = self._updates_due = False
         self._gauges: dict[int, Gauge] = {}
         self._moved: dict[int, Moved] = {}
         self._last_end: float | None = None
@@ -78,22 +78,25 @@ class StepListener:
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
         members = members_of(parameters, self.layout)
         if not isinstance(members, bool):
-            self._clips.append((ClipCall(members, float(max_norm), total), self._freight.put(total)))
+            norm = reading(total)
+            call = ClipCall(members, float(max_norm))
+            self._clips.append((call, self._freight.put(norm) if isinstance(norm, Tensor) else norm))
 
     def before(self, optimizer: Optimizer, closure: bool) -> None:
         beat = self._open(optimizer)
-        self._read_rates(beat)
+        if beat.rates is None:
+            self._read_rates(beat)
         self._losses.in_step = closure
         if not closure:
             self._read_gradients(optimizer, beat)
-        if self._due("updates", beat):
+        if self._updates_due:
             self._remember_weights(optimizer)
 
     def after(self, optimizer: Optimizer, closure: bool) -> None:
         beat = self._open(optimizer)
         if closure:  # the backward ran inside the step; its gradients are still there
             self._read_gradients(optimizer, beat)
-        if self._due("updates", beat):
+        if self._updates_due:
             self._read_moves(optimizer, beat)
         self._take_losses(beat)
         self._stepped.add(id(optimizer))
@@ -106,7 +109,8 @@ class StepListener:
         beat.skipped = True
         if loss_scale is not None:
             beat.loss_scale = self._freight.put(loss_scale)
-        self._read_rates(beat)
+        if beat.rates is None:
+            self._read_rates(beat)
         self._take_losses(beat)
         self._clips = []
         self._stepped.add(id(optimizer))
@@ -144,26 +148,27 @@ class StepListener:
 
     # How each is read.
 
-    def _due(self, group: str, beat: Beat) -> bool:
-        wanted = self._want_updates if group == "updates" else self._want_gradients
-        return wanted and self._governor.cadence.due(group, beat.step)
-
     def _open(self, optimizer: Optimizer) -> Beat:
         if id(optimizer) in self._stepped:
             self.close_step()
         if self._beat is None:
-            self._beat = Beat(self.next_step, time.time(), self.layout, epoch=self.epoch)
+            step = self.next_step
+            due = self._governor.cadence.due
+            # An update is judged beside the gradient it came from, so both are read at its steps.
+            self._updates_due = self._want_updates and due("updates", step)
+            self._gradients_due = self._updates_due or (self._want_gradients and due("gradients", step))
+            self._beat = Beat(step, time.time(), self.layout, self.epoch)
         return self._beat
 
     def _read_rates(self, beat: Beat) -> None:
         """The learning rate of every group of every optimizer, as this step is about to use it."""
-        if beat.rates:
-            return
-        groups: list[dict[str, Any]] = [group for optimizer in self.optimizers for group in optimizer.param_groups]
-        for number, group in enumerate(groups):
-            rate = group["lr"]
-            is_tensor = isinstance(rate, Tensor)
-            beat.rates[f"group_{number}" if number else ""] = self._freight.put(rate.clone()) if is_tensor else rate
+        rates: dict[str, Number] = {}
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                owner = f"group_{len(rates)}" if rates else ""
+                rate = group["lr"]
+                rates[owner] = self._freight.put(rate.clone()) if isinstance(rate, Tensor) else rate
+        beat.rates = rates
 
     def _parameters(self, optimizer: Optimizer) -> Sequence[Tensor]:
         members = self._members[id(optimizer)]
@@ -174,15 +179,17 @@ class StepListener:
         self._losses.in_step = False
         heard = self._losses.take()
         if heard.values:
-            beat.losses.append([self._freight.put(value) for value in heard.values])
-            beat.divisors.append(heard.divisors)
+            put = self._freight.put
+            losses = [put(value) if isinstance(value, Tensor) else value for value in heard.values]
+            beat.losses = (*beat.losses, losses)
+            beat.divisors = (*beat.divisors, heard.divisors)
         if heard.uncleared is not None:
             beat.uncleared = heard.uncleared
 
     def _read_gradients(self, optimizer: Optimizer, beat: Beat) -> None:
-        beat.clips, self._clips = beat.clips + self._clips, []
-        # An update is judged beside the gradient it came from, so both are read at its steps.
-        if not (self._due("gradients", beat) or self._due("updates", beat)):
+        if self._clips:
+            beat.clips, self._clips = (*beat.clips, *self._clips), []
+        if not self._gradients_due:
             return
         began = time.perf_counter()
         parameters = self._parameters(optimizer)
@@ -196,14 +203,13 @@ class StepListener:
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None:
             beat.found_inf = self._freight.put(found_inf.clone())
-        beat.gradients.append(
-            Gradients(
-                members=self._members[id(optimizer)],
-                squares=self._freight.put(self._gauges[id(optimizer)].squares(gradients)),
-                absent=absent,
-                scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
-            )
+        read = Gradients(
+            members=self._members[id(optimizer)],
+            squares=self._freight.put(self._gauges[id(optimizer)].squares(gradients)),
+            absent=absent,
+            scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
         )
+        beat.gradients = (*beat.gradients, read)
         self._governor.add("gradients", time.perf_counter() - began)
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
@@ -221,7 +227,6 @@ class StepListener:
             return
         began = time.perf_counter()
         updates, weights = moved.measure(self._parameters(optimizer))
-        beat.moves.append(
-            Moves(self._members[id(optimizer)], updates=self._freight.put(updates), weights=self._freight.put(weights))
-        )
+        put = self._freight.put
+        beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates=put(updates), weights=put(weights)))
         self._governor.add("updates", time.perf_counter() - began + self._remembering)
