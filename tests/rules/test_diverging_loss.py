@@ -75,7 +75,7 @@ def test_stays_silent_on_epoch_staircases_that_rise_a_little_within_a_step():
 
 
 def test_does_not_judge_a_policy_surrogate():
-    answer = diverging_loss.examine(a_run(loss=np.linspace(0, 0.05, 200), kl=0.1, reward=1.0))
+    answer = diverging_loss.examine(a_run(loss=np.linspace(0, 0.05, 200), kl=0.1, reward_std=1.0))
     assert isinstance(answer, NotExamined)
 
 

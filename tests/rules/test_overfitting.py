@@ -31,10 +31,25 @@ def test_speaks_when_the_metric_falls_too():
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=accuracy))
 
 
-def test_stays_silent_while_the_metric_improves_or_stays():
+def test_speaks_on_three_evaluations_that_only_get_worse():
+    (finding,) = overfitting.check(a_run(loss=TRAIN, val_loss=[0.5, 0.58, 0.7]))
+    assert finding.evidence["rise"] == pytest.approx(0.4)
+
+
+def test_speaks_under_a_steady_metric_only_when_much_was_lost():
+    steady = np.full(20, 0.8)
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=GOOD + 0.02 * EVALUATIONS, val_accuracy=steady)) == []
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING * 2 - 0.5, val_accuracy=steady))
+
+
+def test_stays_silent_while_the_metric_improves():
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=0.5 + 0.02 * EVALUATIONS)) == []
-    assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=np.full(20, 0.8))) == []
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_wer=0.5 - 0.02 * EVALUATIONS)) == []
+
+
+@pytest.mark.parametrize("val", [[0.5, 0.58, 0.56], [0.5, 0.52, 0.55], [0.7, 0.5, 0.8]])
+def test_stays_silent_on_three_evaluations_that_say_little(val):
+    assert overfitting.check(a_run(loss=TRAIN, val_loss=val)) == []
 
 
 def test_stays_silent_when_both_fall_and_when_both_rise():

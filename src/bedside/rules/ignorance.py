@@ -46,12 +46,16 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
 
 
 def low_metric(run: Run) -> str:
-    """`val/accuracy never above 0.001`, if there is such a metric."""
-    for metric in validation_metrics(run):
-        values = metric.finite().values
-        if goes_up(metric.vital) and len(values) and values.min() >= 0 and values.max() < ACCURACY:
-            return f"{metric.key} never above {number(values.max())}"
-    return ""
+    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above a tenth; else nothing."""
+    highest = {
+        metric.key: float(metric.finite().values.max())
+        for metric in validation_metrics(run)
+        if goes_up(metric.vital) and metric.finite() and metric.finite().values.min() >= 0
+    }
+    if not highest or max(highest.values()) >= ACCURACY:
+        return ""
+    key = max(highest, key=lambda name: highest[name])
+    return f"{key} never above {number(highest[key])}"
 
 
 def epochs(run: Run) -> float:

@@ -8,26 +8,22 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 
 # Written by policy-optimisation trainers beside a "loss" that is a surrogate: it need not fall, and may be negative.
+# Not "kl" or "entropy", which variational and supervised trainers write as well.
 SURROGATE_SIGNS = frozenset(
-    [
-        "kl",
+    {
         "reward",
         "reward_std",
+        "mean_reward",
+        "episode_reward",
+        "ep_rew_mean",
         "clip_ratio",
-        "clip_frac",
         "clipfrac",
+        "approx_kl",
         "policy_loss",
         "value_loss",
-        "advantage",
-        "advantages",
-        "entropy",
         "completion_length",
-        "num_tokens_per_completion",
-        "ep_rew_mean",
-        "episode_reward",
-        "approx_kl",
-        "objective/kl",
-    ]
+        "mean_completion_length",
+    }
 )
 
 
@@ -77,6 +73,8 @@ def _to_fall(run: Run, series: Series, fewest: int) -> Series:
     finite = series.finite()
     if is_surrogate(run):
         raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(run.owners("loss")) > 1:  # two optimizers with a loss each: a game, in which one's gain is the other's loss
+        raise NotEnough("a loss that should fall; this run has players with a loss each")
     if len(finite) < fewest:
         raise NotEnough(f"{fewest} readings of {series.key}, has {len(finite)}")
     return finite
@@ -89,5 +87,4 @@ def called(series: Series) -> str:
 
 def is_surrogate(run: Run) -> bool:
     """True where the loss is a policy-optimisation surrogate (PPO, GRPO): its level means nothing."""
-    names = {vital.rsplit("/", 1)[-1].lower() for vital in run.vitals} | {vital.lower() for vital in run.vitals}
-    return bool(names & SURROGATE_SIGNS)
+    return any(vital.rsplit("/", 1)[-1].lower() in SURROGATE_SIGNS for vital in run.vitals)

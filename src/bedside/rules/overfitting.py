@@ -10,10 +10,11 @@ with is not the one to keep.
 ## How it decides
 Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
 level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
-three are well above the best. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already.
-With several validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy,
-BLEU, WER), more of them must have lost `worse` of their best than have improved: a loss that rises under a steady
-accuracy is overconfidence, another finding.
+three are well above the best. With fewer than `trusted` evaluations there is no noise to compare with, so the rise must
+be twice as large and without a step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near
+zero already. With several validation sets, at least half of them must agree. Where metrics are logged beside the losses
+(accuracy, BLEU, WER), more of them must have lost `worse` of their best than have improved, or the loss must be up by
+`much`: a smaller rise under a steady accuracy is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -36,7 +37,7 @@ GEN101 overfitting: val/loss rose by 36 % since its best (1.1 at step 23), the t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,7 +54,9 @@ from bedside.rules.statistics import Outline, how_sure, outline
 
 @dataclass(frozen=True)
 class Limits:
-    fewest: int = 5  # evaluations: two before the best, three after it
+    fewest: int = 3  # evaluations: a best and two that are worse
+    trusted: int = 5  # evaluations: two before the best, three after it
+    much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
@@ -116,27 +119,37 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
 def _rise(series: Series, limits: Limits) -> _Rise | None:
     """How far the loss is above its best, if that is for good."""
     curve = outline(series)
+    if len(series) < limits.trusted:
+        return _rise_of_few(series, curve, limits)
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
     if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
         return None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
-    best_step = int(curve.steps[curve.best_place])
-    if best_step == series.first_step and len(series) < 2 * limits.fewest:
-        return None  # it only ever rose: nothing was learned that could be lost
-    return _Rise(series, curve, best_step, rise / unit)
+    return _Rise(series, curve, int(curve.steps[curve.best_place]), rise / unit)
+
+
+def _rise_of_few(series: Series, curve: Outline, limits: Limits) -> _Rise | None:
+    """Three or four evaluations: since the best, each is worse than the one before, and the last by a good deal."""
+    place = int(np.argmin(series.values))
+    since = series.values[place:]
+    best, rise = float(since[0]), float(since[-1] - since[0])
+    if len(since) < limits.fewest or best <= 0 or rise < 2 * limits.rise * best or (np.diff(since) <= 0).any():
+        return None
+    return _Rise(series, replace(curve, now=float(since[-1])), int(series.steps[place]), rise / best)
 
 
 def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
-    """No metrics, or more of them got worse than better; those of a set are compared since the best of that set."""
+    """No metrics, or more of them worse than better, or much lost and none better; each since its own set's best."""
     turned = {each.series.owner: each.best_step for each in rises}
     verdicts = [
         _metric_since(metric, turned[metric.owner], limits)
         for metric in validation_metrics(run)
         if metric.owner in turned and len(metric.finite()) >= limits.fewest
     ]
-    return not verdicts or sum(verdicts) < 0
+    much = max(each.rise for each in rises) >= limits.much
+    return not verdicts or sum(verdicts) < 0 or (much and max(verdicts) <= 0)
 
 
 def _metric_since(metric: Series, step: int, limits: Limits) -> int:
