@@ -297,3 +297,15 @@ def test_a_parameter_that_never_gets_a_gradient_is_named(tmp_path):
     silent = [f for f in found.findings if f.name == "silent-parameter"]
     assert len(silent) == 1
     assert any("forgotten" in place for place in silent[0].where)
+
+
+def test_a_loop_that_forgets_to_step_is_told(tmp_path, capsys):
+    model, optimizer = a_pair()
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run") as monitor:
+        for _ in range(40):
+            inputs, targets = CASES["mlp"].batch()
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs), targets).backward()
+        assert monitor.step == 0
+    assert "LOP110 never-stepped" in capsys.readouterr().err
+    assert bedside.diagnose(tmp_path / "run").verdict == "sick"

@@ -60,6 +60,11 @@ class LossListener:
             self._unscaled[id(scaled)] = (scaled, loss.detach(), self._divisors(loss))
 
     @property
+    def waiting(self) -> int:
+        """Backward passes since the last step: the micro-batches so far, or gradients that nobody uses."""
+        return len(self._heard.values)
+
+    @property
     def coming(self) -> list[float | Tensor]:
         """The losses of the backward that is about to run: unscaled; numbers already, where nobody waits for them."""
         return [value for value, _ in self._coming]

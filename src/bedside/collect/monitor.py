@@ -39,6 +39,7 @@ from bedside.record.run import Event, Key, Run
 from bedside.record.store import Store
 
 FLUSH_STEPS = 20  # steps fetched in one transfer: amortises the wait, and an alarm is never later than this
+UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
 FLUSH_SECONDS = 1.0  # a crash loses at most this much
 VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")
 
@@ -205,6 +206,8 @@ class Monitor:
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
         self._flush()
+        if not self._closed:
+            self._note_unused_gradients()
         self._reported_at = self.step
         return examine(self._recorded())
 
@@ -217,9 +220,11 @@ class Monitor:
         self._detach()
         if self._steps.mid_round:
             self._steps.close_step()
+        self._note_unused_gradients()
         self._flush(final=True)
         self._store.close(finished=finished)
-        if not self._quiet and self.rank == 0 and self._reported_at != self.step and self.step:
+        heard = self.step or self._losses.waiting
+        if not self._quiet and self.rank == 0 and self._reported_at != self.step and heard:
             self._reported_at = self.step
             print(self.diagnose(), file=sys.stderr, flush=True)
 
@@ -427,6 +432,11 @@ class Monitor:
         if found != self._covered:
             self._covered = found
             self._event("coverage", found)
+
+    def _note_unused_gradients(self) -> None:
+        """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""
+        if self._losses.waiting >= UNUSED_BACKWARDS:
+            self._event("unstepped", {"backwards": self._losses.waiting})
 
     def _note_accumulation(self) -> None:
         if self._pulse.divided is not None:

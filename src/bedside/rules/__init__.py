@@ -30,6 +30,7 @@ from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.missing_warmup import missing_warmup
+from bedside.rules.never_stepped import never_stepped
 from bedside.rules.no_learning_rate import no_learning_rate
 from bedside.rules.no_validation import no_validation
 from bedside.rules.noisy_loss import noisy_loss
@@ -133,6 +134,7 @@ CATALOGUE: tuple[Rule, ...] = (
     unscaled_accumulation,
     uncovered_parameter,
     stale_optimizer,
+    never_stepped,
     broadcast_loss,
 )
 

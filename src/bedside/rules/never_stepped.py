@@ -1,0 +1,79 @@
+"""Gradients are computed again and again, and the optimizer that should use them does not step.
+
+## What it sees
+Many backward passes since the last step of the watched optimizer, or since the beginning if it never stepped.
+
+## Why it matters
+Without a step the weights stay as they are: the loss wanders with the batches and nothing is learnt. The loop runs, the
+loss is printed, and no error is raised.
+
+## How it decides
+By counting: at least `times` the usual number of backward passes per step (one, before there was any step) and at least
+`fewest` of them, at the moment somebody asks or the run ends.
+
+## When it is wrong
+A diagnosis asked for in the middle of a very long accumulation, before its first step.
+
+## What to try
+1. Call `optimizer.step()` after `backward()`; with a GradScaler `scaler.step(optimizer)` and `scaler.update()`.
+2. If it is called: watch the optimizer that the loop really steps, not one that was built before it.
+
+## Example
+>>> from bedside.record.run import Event
+>>> from bedside.testing import a_run
+>>> seen = Event(0, "unstepped", {"backwards": 300})
+>>> watched = Event(0, "coverage", {"uncovered": [], "stale": 0, "held": 6})
+>>> print(*never_stepped.check(a_run(steps=1, events=[watched, seen])))
+LOP110 never-stepped: 300 backward passes, and the optimizer has not taken one step.
+
+## References
+- PyTorch documentation, Optimizing Model Parameters: zero_grad, backward, step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import MICRO_BATCHES
+from bedside.report.wording import count
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 20  # backward passes: accumulation over more micro-batches than this is rare before a first step
+    times: float = 10.0  # the usual number per step: ten missed steps are no accident
+
+
+@rule("LOP110", severity=Severity.ERROR, needs=[], limits=Limits())
+def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
+    if not run.events_of("coverage"):
+        raise NotEnough("backward passes and steps (a watched run)")
+    told = run.events_of("unstepped")
+    if not told:
+        return
+    backwards = int(told[-1].data["backwards"])
+    usual = run.series(MICRO_BATCHES.name).median()
+    has_stepped = usual == usual
+    if backwards < max(limits.fewest, limits.times * (usual if has_stepped else 1)):
+        return
+    since = f"since step {run.steps - 1}" if has_stepped else ""
+    yield never_stepped.finding(
+        f"{count(backwards)} backward passes {since}, and the optimizer has not stepped again."
+        if has_stepped
+        else f"{count(backwards)} backward passes, and the optimizer has not taken one step.",
+        first_step=max(run.steps - 1, 0),
+        last_step=max(run.steps - 1, 0),
+        confidence=0.95 if not has_stepped else 0.85,
+        evidence={"backwards": backwards, "usual_per_step": usual if has_stepped else None},
+        could_also_be=(
+            "Another optimizer does the stepping: print(id(optimizer)) where it is watched and where it steps.",
+        ),
+        try_=(
+            "Call optimizer.step() after loss.backward().",
+            "Pass the optimizer that the loop steps to bedside.watch(model, optimizer).",
+        ),
+    )
