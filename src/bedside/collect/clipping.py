@@ -19,7 +19,7 @@ from bedside.collect.layout import Layout
 EPSILON = 1e-6  # torch's own: clip_grad_norm_ multiplies by max_norm / (total + 1e-6), at most 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClipCall:
     """One call of clip_grad_norm_ on gradients of ours."""
 
@@ -27,13 +27,13 @@ class ClipCall:
     max_norm: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Clipped:
     """What the calls of one step amount to, once their numbers have arrived."""
 
+    calls: Sequence[tuple[ClipCall, float]]
     threshold: float
     total: float
-    factors: NDArray[np.float64]  # per parameter, what its gradient was multiplied by
 
     @property
     def ratio(self) -> float:
@@ -42,6 +42,26 @@ class Clipped:
     @property
     def active(self) -> bool:
         return not self.ratio <= 1.0  # NaN counts: it clipped to nothing
+
+    @property
+    def whole(self) -> bool:
+        """One call over all gradients: then its total is the norm of them all."""
+        return len(self.calls) == 1 and self.calls[0][0].members is None
+
+    @property
+    def norm_after(self) -> float:
+        """The norm that was left, where one call knew it all."""
+        return self.total * _factor(self.threshold, self.total)
+
+    def factors(self, parameters: int) -> NDArray[np.float64]:
+        """What each parameter's gradient was multiplied by."""
+        factors = np.ones(parameters)
+        for call, total in self.calls:
+            if call.members is None:
+                factors *= _factor(call.max_norm, total)
+            else:
+                factors[call.members] *= _factor(call.max_norm, total)
+        return factors
 
 
 def members_of(parameters: Sequence[Tensor], layout: Layout) -> NDArray[np.int64] | bool | None:
@@ -55,19 +75,16 @@ def members_of(parameters: Sequence[Tensor], layout: Layout) -> NDArray[np.int64
     return None if len(set(positions)) == len(mine) else np.unique(np.asarray(positions, np.int64))
 
 
-def clipped(calls: Sequence[tuple[ClipCall, float]], parameters: int) -> Clipped | None:
+def clipped(calls: Sequence[tuple[ClipCall, float]]) -> Clipped | None:
     """Put the calls of a step together. A call with max_norm=inf only measures and changes nothing."""
-    factors = np.ones(parameters)
     real = [(call, total) for call, total in calls if math.isfinite(call.max_norm)]
-    for call, total in real:
-        factor = call.max_norm / (total + EPSILON)
-        factor = min(factor, 1.0) if factor == factor else math.nan
-        if call.members is None:
-            factors *= factor
-        else:
-            factors[call.members] *= factor
     if not real:
         return None
     # Several groups clipped apart: show the one that was clipped hardest.
     call, total = max(real, key=lambda each: each[1] / each[0].max_norm if each[0].max_norm else math.inf)
-    return Clipped(threshold=call.max_norm, total=total, factors=factors)
+    return Clipped(real, threshold=call.max_norm, total=total)
+
+
+def _factor(max_norm: float, total: float) -> float:
+    factor = max_norm / (total + EPSILON)
+    return min(factor, 1.0) if factor == factor else math.nan

@@ -54,15 +54,17 @@ class Pulse:
         beats, self._waiting = self._waiting, []
         if not beats:
             return []
-        losses = self._core(beats)
-        self._scaler([b for b in beats if b.skipped is not None])
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
-        made = [b for b in beats if not (b.skipped or self._fused_skip(b))]
-        for group in _by_layout([b for b in made if b.gradients or b.clips]):
+        skipped = [bool(b.skipped) or self._fused_skip(b) for b in beats]
+        clips = [None if skip else _clipped(b) for b, skip in zip(beats, skipped, strict=True)]
+        losses = self._core(beats, clips)
+        self._scaler([(b, skip) for b, skip in zip(beats, skipped, strict=True) if b.skipped is not None])
+        listed = zip(beats, clips, skipped, strict=True)
+        for group in _by_layout([(b, clip) for b, clip, skip in listed if b.gradients and not skip]):
             self._norms(group)
         return losses
 
-    def _core(self, beats: Sequence[Beat]) -> list[tuple[int, float]]:
+    def _core(self, beats: Sequence[Beat], clips: Sequence[Clipped | None]) -> list[tuple[int, float]]:
         most = max(len(b.losses) for b in beats)
         owners = list(dict.fromkeys(owner for b in beats for owner in b.rates or ()))
         columns: list[Key] = [("loss", ""), ("micro_batches", ""), ("uncleared", ""), ("step_time", ""), ("epoch", "")]
@@ -81,6 +83,9 @@ class Pulse:
         if most > 1:
             for row, each in zip(rows, parts, strict=True):
                 row[5 + len(owners) : 5 + len(owners) + len(each)] = each
+        if any(clips):
+            columns += [*CLIP, *NORMS[:2]]
+            rows = np.concatenate([rows, [_clip_row(b, c) for b, c in zip(beats, clips, strict=True)]], axis=1)
         self._rows("core", columns, beats, rows, "f8")
         return [(b.step, loss) for b, loss in zip(beats, rows[:, 0].tolist(), strict=True) if b.losses]
 
@@ -91,34 +96,24 @@ class Pulse:
         self.divided = self.divided if divided is None else divided
         return loss
 
-    def _scaler(self, beats: Sequence[Beat]) -> None:
-        if not beats:
-            return
-        rows = np.full((len(beats), 2), MISSING)
-        for row, beat in zip(rows, beats, strict=True):
-            if beat.loss_scale is not None:
-                row[0] = beat.loss_scale.number
-            row[1] = float(bool(beat.skipped) or self._fused_skip(beat))
-        self._rows("scaler", SCALER, beats, rows, "f8")
+    def _scaler(self, beats: Sequence[tuple[Beat, bool]]) -> None:
+        if beats:
+            scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in beats]
+            rows = np.asarray([scales, [float(skip) for _, skip in beats]]).T
+            self._rows("scaler", SCALER, [b for b, _ in beats], rows, "f8")
 
     def _fused_skip(self, beat: Beat) -> bool:
         return beat.found_inf is not None and beat.found_inf.number > 0
 
-    def _norms(self, beats: Sequence[Beat]) -> None:
+    def _norms(self, beats_and_clips: Sequence[tuple[Beat, Clipped | None]]) -> None:
+        beats = [beat for beat, _ in beats_and_clips]
+        clips = [clip for _, clip in beats_and_clips]
         layout = beats[0].layout
         count = len(layout)
-        clips = [clipped([(call, number(total)) for call, total in b.clips], count) for b in beats]
-        self._clips(beats, clips)
-        self._norms_from_clipping(
-            [(b, c) for b, c in zip(beats, clips, strict=True) if c is not None and not b.gradients]
-        )
-        seen = [(i, b) for i, b in enumerate(beats) if b.gradients]
-        if not seen:
-            return
-        after = np.zeros((len(seen), count))
-        present = np.zeros((len(seen), count), bool)
-        factors = np.ones((len(seen), count))
-        for row, (i, beat) in enumerate(seen):
+        after = np.zeros((len(beats), count))
+        present = np.zeros((len(beats), count), bool)
+        factors = np.ones((len(beats), count))
+        for row, (beat, clip) in enumerate(beats_and_clips):
             for part in beat.gradients:
                 squares = part.squares.numbers
                 if part.scale is not None:
@@ -127,37 +122,21 @@ class Pulse:
                 here[list(part.absent)] = False
                 _put(after[row], part.members, squares)
                 _put(present[row], part.members, here)
-            if (clip := clips[i]) is not None:
-                factors[row] = clip.factors
+            if clip is not None:
+                factors[row] = clip.factors(count)
         self._count(present)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             before = np.where(factors == 1.0, after, after / factors**2)
-        listed = [b for _, b in seen]
-        self._overall_gradients(listed, before, after, [clips[i] for i, _ in seen])
+        self._overall_gradients(beats, before, after, clips)
         owned_after = layout.add_up(after)
         gradients = np.concatenate([layout.add_up(before), owned_after], axis=1)
         if not present.all():
             nobody = layout.add_up(present.astype(np.float64)) == 0
             gradients[np.concatenate([nobody, nobody], axis=1)] = MISSING
-        self._rows("gradients", _owned(OWNED_GRADIENTS, layout), listed, gradients, "f4")
-        moved = [(row, b) for row, b in enumerate(listed) if b.moves]
+        self._rows("gradients", _owned(OWNED_GRADIENTS, layout), beats, gradients, "f4")
+        moved = [(row, b) for row, b in enumerate(beats) if b.moves]
         if moved:
             self._moves([b for _, b in moved], after[[row for row, _ in moved]])
-
-    def _clips(self, beats: Sequence[Beat], clips: Sequence[Clipped | None]) -> None:
-        rows = [
-            (b, [c.threshold, c.ratio, float(c.active)]) for b, c in zip(beats, clips, strict=True) if c is not None
-        ]
-        if rows:
-            self._rows("clip", CLIP, [b for b, _ in rows], np.asarray([r for _, r in rows]), "f8")
-
-    def _norms_from_clipping(self, known: Sequence[tuple[Beat, Clipped]]) -> None:
-        """Where gradients were not read, a clip call over all of them still knew their norm."""
-        whole = [(b, c) for b, c in known if len(b.clips) == 1 and b.clips[0][0].members is None]
-        if whole:
-            rows = np.asarray([[c.total, c.total * c.factors[0], 0.0] for _, c in whole])
-            rows[:, 2] = MISSING
-            self._rows("norms", NORMS, [b for b, _ in whole], rows, "f8")
 
     def _overall_gradients(
         self, beats: Sequence[Beat], before: Rows, after: Rows, clips: Sequence[Clipped | None]
@@ -215,11 +194,23 @@ def _put(row: NDArray[np.generic], members: Members, values: NDArray[np.generic]
         row[members] = values
 
 
-def _by_layout(beats: Sequence[Beat]) -> list[list[Beat]]:
-    groups: list[list[Beat]] = []
-    for beat in beats:
-        if groups and groups[-1][0].layout is beat.layout:
-            groups[-1].append(beat)
+def _clipped(beat: Beat) -> Clipped | None:
+    return clipped([(call, number(total)) for call, total in beat.clips]) if beat.clips else None
+
+
+def _clip_row(beat: Beat, clip: Clipped | None) -> list[float]:
+    """Threshold, ratio, active; and where gradients were not read, the norms that a call over all of them knew."""
+    if clip is None:
+        return [MISSING] * 5
+    norms = [clip.total, clip.norm_after] if clip.whole and not beat.gradients else [MISSING, MISSING]
+    return [clip.threshold, clip.ratio, float(clip.active), *norms]
+
+
+def _by_layout(beats: Sequence[tuple[Beat, Clipped | None]]) -> list[list[tuple[Beat, Clipped | None]]]:
+    groups: list[list[tuple[Beat, Clipped | None]]] = []
+    for each in beats:
+        if groups and groups[-1][0][0].layout is each[0].layout:
+            groups[-1].append(each)
         else:
-            groups.append([beat])
+            groups.append([each])
     return groups
