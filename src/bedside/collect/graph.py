@@ -42,10 +42,13 @@ class FirstGraph(Collector):
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         if self._broadcast or function not in ELEMENTWISE or not isinstance(prediction, Tensor):
             return
-        if isinstance(target, Tensor) and prediction.shape != target.shape and prediction.requires_grad:
-            together = _together(prediction.shape, target.shape)
-            if together is not None and math.prod(together) > max(prediction.numel(), target.numel()):
-                self._say_broadcast(function, prediction.shape, target.shape, together)
+        if isinstance(target, Tensor) and prediction.requires_grad:
+            own, others = unexpanded(prediction), unexpanded(target)
+            if own == others:
+                return
+            together = _together(own, others)
+            if together is not None and math.prod(together) > max(math.prod(own), math.prod(others)):
+                self._say_broadcast(function, own, others, together)
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
         if self._done:
@@ -134,6 +137,20 @@ def hidden_broadcast(roots: Sequence[Any]) -> tuple[Sequence[int], None, Sequenc
         if len(level) > 64:  # no longer the loss, but the model
             break
     return None
+
+
+def unexpanded(tensor: Tensor) -> tuple[int, ...]:
+    """The shape before the loss function broadcast it: stretched dimensions have a stride of zero.
+
+    >>> import torch
+    >>> unexpanded(torch.zeros(5).expand(5, 5)), unexpanded(torch.zeros(5, 1).expand(5, 5))
+    ((5,), (5, 1))
+    """
+    shape = tuple(1 if stride == 0 else size for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    if shape != tuple(tensor.shape):
+        while len(shape) > 1 and shape[0] == 1:  # put in front by the broadcast
+            shape = shape[1:]
+    return shape
 
 
 def _is_square_of(result: Sequence[int], before: Sequence[int]) -> bool:

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.amp.grad_scaler import GradScaler
-from torch.nn import functional as F
 from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
 
 if TYPE_CHECKING:
     from bedside.collect.monitor import Monitor
 
-# The functions that loss modules (nn.CrossEntropyLoss …) call as well; each takes (prediction, target, …).
-LOSSES = (
-    "cross_entropy",
-    "nll_loss",
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "huber_loss",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "kl_div",
-)
+# What F.cross_entropy and its kin call in the end (loss modules as well), so that an early
+# `from torch.nn.functional import cross_entropy` does not escape; each takes (prediction, target, …).
+LOSSES = {
+    "cross_entropy": (torch._C._nn, "cross_entropy_loss"),
+    "nll_loss": (torch._C._nn, "nll_loss_nd"),
+    "mse_loss": (torch._C._nn, "mse_loss"),
+    "l1_loss": (torch._C._nn, "l1_loss"),
+    "smooth_l1_loss": (torch._C._nn, "smooth_l1_loss"),
+    "huber_loss": (torch._C._nn, "huber_loss"),
+    "binary_cross_entropy": (torch._C._nn, "binary_cross_entropy"),
+    "binary_cross_entropy_with_logits": (torch, "binary_cross_entropy_with_logits"),
+    "kl_div": (torch, "kl_div"),
+}
 
 LISTENING: list[Monitor] = []
 _originals: list[tuple[Any, str, Any]] = []
@@ -57,8 +57,8 @@ def _install() -> None:
     _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
     _replace(GradScaler, "scale", _scale)
     _replace(GradScaler, "step", _scaler_step)
-    for name in LOSSES:
-        _replace(F, name, _loss)
+    for name, (home, function) in LOSSES.items():
+        _replace(home, function, functools.partial(_loss, name))
     for scheduler in vars(lr_scheduler).values():  # those that have a step of their own, and the base of the rest
         if (
             isinstance(scheduler, type)
@@ -127,9 +127,7 @@ def _scaler_step(original: Any) -> Any:
     return step
 
 
-def _loss(original: Any) -> Any:
-    name = original.__name__
-
+def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
         if not torch.compiler.is_compiling():
             prediction, target = _both(*args, **kwargs)

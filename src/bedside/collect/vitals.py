@@ -7,6 +7,8 @@ from bedside.collect.collector import Collector
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
 from bedside.collect.graph import FirstGraph
+from bedside.collect.inputs import Inputs
+from bedside.collect.labels import Labels
 from bedside.collect.loop import Loop
 from bedside.collect.schedulers import Schedulers
 
@@ -15,6 +17,8 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     FirstNonfinite,
+    Inputs,
+    Labels,
     Activations,
     DeadUnits,
 )
