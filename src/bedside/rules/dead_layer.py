@@ -54,7 +54,7 @@ from bedside.rules.windows import second_half
 class Limits:
     zero: float = 1e-12  # of the largest leaf: beyond what any layer passes on, within what float32 can hold
     always: float = 0.95  # of the readings: an odd batch may still wake a unit
-    readings: int = 20
+    readings: int = 20  # batches: twenty in a row without a single live unit are no chance
 
 
 @rule("GRD108", severity=Severity.ERROR, needs=[GRAD_NORM.per_owner], limits=Limits())

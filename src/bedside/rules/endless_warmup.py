@@ -47,7 +47,7 @@ from bedside.rules.schedule import planned_steps, read_schedule
 @dataclass(frozen=True)
 class Limits:
     share: float = 0.5  # of the run: one-cycle peaks at 0.3, and recipes warm up over 0.01 to 0.1
-    readings: int = 20
+    readings: int = 20  # of the rise: a straight line can be told from a curve
 
 
 @rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits(), preview_since="0.1")

@@ -50,7 +50,7 @@ from bedside.rules.windows import spread_evenly
 class Limits:
     faded: float = 1e-3  # of the early norm; healthy runs that keep 80 % of their loss stay above 0.1
     high: float = 0.8  # of the first loss: hardly anything was learned
-    readings: int = 40
+    readings: int = 40  # four in the first tenth, ten in the last quarter
 
 
 @rule("GRD109", severity=Severity.WARNING, needs=[GRAD_NORM, LOSS], limits=Limits())

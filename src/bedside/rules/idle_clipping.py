@@ -40,7 +40,7 @@ from bedside.rules.rule import rule
 @dataclass(frozen=True)
 class Limits:
     idle: float = 0.1  # of the threshold: even ten times the worst step would pass
-    readings: int = 100
+    readings: int = 100  # wild steps are rare: fewer readings would not have seen one
 
 
 @rule("GRD110", severity=Severity.NOTE, needs=[GRAD_NORM, CLIP_THRESHOLD], limits=Limits())

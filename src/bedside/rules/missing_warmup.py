@@ -54,7 +54,7 @@ class Limits:
     jump: float = 1.5  # times the first loss: half as much again
     early: float = 0.1  # of the run: the time of a warm-up
     noise: float = 10.0  # σ of a reading: small batches wiggle
-    readings: int = 50
+    readings: int = 50  # five in the first tenth: fewer show no jump and no way back
 
 
 @rule("LRS101", severity=Severity.WARNING, needs=[LR, LOSS], limits=Limits(), preview_since="0.1")

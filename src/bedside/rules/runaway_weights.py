@@ -56,7 +56,7 @@ class Limits:
     blown: float = 30.0  # times: no healthy net multiplies its weights like that
     start: float = 0.1  # of the run, where the comparison begins: initialisations may be tiny
     better: float = 0.95  # of the earlier loss: an improvement that growth could be paying for
-    readings: int = 20
+    readings: int = 20  # two in each of the nine parts that show the bend
 
 
 @rule("WGT101", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())

@@ -52,7 +52,7 @@ class Limits:
     early: float = 0.1  # of the run: nobody plans to be done by then
     alike: float = 0.05  # relative: factors and stretches this close are one schedule's
     drops: int = 3  # of a schedule: two could be by hand
-    readings: int = 50
+    readings: int = 50  # so that a tenth of the run holds a few drops
 
 
 @rule("LRS107", severity=Severity.ERROR, needs=[LR], limits=Limits())

@@ -55,7 +55,7 @@ class Limits:
     small: float = 0.5  # of the first norm: half of everything is gone
     mostly: float = 0.8  # of the readings fall: a decline, no jump
     better: float = 0.95  # of the earlier loss: an improvement that the shrinking could serve
-    readings: int = 20
+    readings: int = 20  # a decline has many steps, a jump has one
 
 
 @rule("WGT102", severity=Severity.WARNING, needs=[PARAM_NORM, LOSS], limits=Limits())

@@ -53,7 +53,7 @@ HALF_GAP = {"bfloat16": 2.0**-9, "float16": 2.0**-12}  # relative: half of the g
 @dataclass(frozen=True)
 class Limits:
     swallowed: float = 0.125  # of the half gap: weights above an eighth of the typical one, 90 % of them, cannot move
-    readings: int = 20
+    readings: int = 20  # five in the last quarter
 
 
 @rule("NUM105", severity=Severity.WARNING, needs=[PARAM_NORM.per_owner, LR], limits=Limits(), preview_since="0.1")

@@ -45,7 +45,7 @@ from bedside.rules.schedule import planned_steps, read_schedule
 class Limits:
     share: float = 0.8  # of the plan: the end of a cosine or a line is still missing
     high: float = 0.3  # of the peak: below it most of the gain of the decay has been had
-    readings: int = 20
+    readings: int = 20  # the last ten show whether the rate still falls
 
 
 @rule("LRS103", severity=Severity.WARNING, needs=[LR], limits=Limits(), preview_since="0.1")

@@ -51,7 +51,7 @@ from bedside.rules.windows import second_half
 class Limits:
     always: float = 0.95  # of the readings
     pace: float = 1e-3  # of the model's earlier updates: below it the learning rate has gone, and all stand still
-    readings: int = 20
+    readings: int = 20  # ten in the second half
 
 
 @rule("UPD104", severity=Severity.WARNING, needs=[UPDATE_NORM.per_owner, GRAD_NORM.per_owner], limits=Limits())

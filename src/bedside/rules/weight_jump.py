@@ -51,7 +51,7 @@ class Limits:
     habit: float = 30.0  # times the usual change
     start: float = 0.1  # of the run, left out: first steps are large
     worse: float = 0.2  # of the loss before: it suffered
-    readings: int = 50
+    readings: int = 50  # the usual change is their median
 
 
 @rule("WGT103", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits(), preview_since="0.1")
