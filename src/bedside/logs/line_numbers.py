@@ -14,16 +14,18 @@ from dataclasses import dataclass
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Dates, clock times, versions, addresses and paths hold digits that are no readings.
+# Every alternative that begins with digits looks back first, so that a long row of digits is tried once.
 _NOT_READINGS = re.compile(
     r"""(?x)
-    \d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?)?Z?   # dates
-  | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?![\w])                          # clock times
-  | (?<![\w])\w+\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?             # files and their lines
-  | \[?\b[Rr]ank:?\s*\d+\]?:?                                                       # ranks
-  | ^\s*\d+:\s                                                                      # srun's rank prefix
-  | \d+(?:\.\d+){2,}                                                                # versions, addresses
-  | \d+(?:\.\d+)?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)/(?:s|it|sec|step|batch)\w*
-  | \d+%\|[^|]*\|                                                                   # a progress bar
+    (?<![\d.])\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?)?Z?   # dates
+  | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?!\w)                             # clock times
+  | (?<!\w)\w{1,200}\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?              # files and their lines
+  | \[?\b[Rr]ank:?\s*\d+\]?:?                                                             # ranks
+  | ^\s*\d{1,9}:\s                                                                        # srun's rank prefix
+  | (?<![\w.])\d{1,9}(?:\.\d{1,9}){2,20}(?![\w.])                                         # versions, addresses
+  | (?<![\w.])\d{1,12}(?:\.\d{1,12})?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)
+        /(?:s|it|sec|step|batch)\w*                                                        # speeds
+  | (?<!\d)\d{1,3}%\|[^|]*\|                                                              # a progress bar
     """
 )
 # What stands before the level in a line of Python's logging: time, host, module, line. It is no reading.
@@ -32,7 +34,7 @@ _NUMBER = re.compile(
     r"""(?x)
     (?<![\w.])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
-        (?:\s*/\s*(?P<total>\d+)(?![\w.]))?
+        (?:\s*/\s*(?P<total>\d{1,15})(?![\w.]))?
   | (?<![\w./\-])(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
     """
 )

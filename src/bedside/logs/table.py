@@ -128,8 +128,8 @@ def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | 
             continue
         kept = [i for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None]
         log.columns[name] = Column(
-            array("d", [steps[i] for i in kept]),  # type: ignore[list-item]  # those that are None are not kept
-            array("d", [column[i] for i in kept]),  # type: ignore[list-item]
+            array("d", [steps[i] for i in kept]),  # type: ignore[misc]  # those that are None are not kept
+            array("d", [column[i] for i in kept]),  # type: ignore[misc]
             array("d", kept),
         )
     log.rows = rows

@@ -18,7 +18,7 @@ from bedside.logs.line_numbers import Found, lead, line_numbers, tidy
 from bedside.logs.log import Column, Log
 from bedside.logs.names import SPLITS, read_name, split_words
 
-LONGEST_LINE = 2**16
+LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
 LONGEST_NAME = 120
 MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
@@ -36,7 +36,7 @@ _SKIP_LINE = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
 )
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
-_CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w*\s*[({:=]")
+_CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")
 _COMMAND_LINE = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
 _EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat")
 
@@ -185,8 +185,11 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file; a progress bar's carriage returns end lines too, and endless lines are cut."""
     with open(path, encoding="utf-8", errors="replace", newline=None) as file:
+        begins = True
         while line := file.readline(LONGEST_LINE):
-            yield line
+            if begins:
+                yield line
+            begins = line.endswith("\n")
 
 
 def read_lines(lines: Iterable[str]) -> Log:
