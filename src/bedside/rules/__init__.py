@@ -5,6 +5,7 @@ from __future__ import annotations
 from bedside.errors import unknown_name
 from bedside.rules.accumulating_gradient import accumulating_gradient
 from bedside.rules.amplified_step import amplified_step
+from bedside.rules.bad_batch import bad_batch
 from bedside.rules.broadcast_loss import broadcast_loss
 from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.rules.constant_loss import constant_loss
@@ -17,6 +18,7 @@ from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.evaluating_in_train_mode import evaluating_in_train_mode
 from bedside.rules.evaluating_with_gradients import evaluating_with_gradients
 from bedside.rules.exploding_gradient import exploding_gradient
+from bedside.rules.extreme_input import extreme_input
 from bedside.rules.faded_gradient import faded_gradient
 from bedside.rules.frozen_learning_rate import frozen_learning_rate
 from bedside.rules.frozen_validation import frozen_validation
@@ -24,6 +26,7 @@ from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.late_overshoot import late_overshoot
+from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
@@ -36,6 +39,7 @@ from bedside.rules.no_validation import no_validation
 from bedside.rules.noisy_loss import noisy_loss
 from bedside.rules.nonfinite_activation import nonfinite_activation
 from bedside.rules.nonfinite_gradient import nonfinite_gradient
+from bedside.rules.nonfinite_input import nonfinite_input
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.nonfinite_weights import nonfinite_weights
 from bedside.rules.oscillating_gradient import oscillating_gradient
@@ -43,6 +47,7 @@ from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
+from bedside.rules.repeated_batches import repeated_batches
 from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.schedule_ended_early import schedule_ended_early
@@ -64,6 +69,7 @@ from bedside.rules.underfitting import underfitting
 from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
 from bedside.rules.unmoved_parameter import unmoved_parameter
+from bedside.rules.unnormalised_input import unnormalised_input
 from bedside.rules.unscaled_accumulation import unscaled_accumulation
 from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
@@ -135,6 +141,12 @@ CATALOGUE: tuple[Rule, ...] = (
     uncovered_parameter,
     stale_optimizer,
     never_stepped,
+    nonfinite_input,
+    extreme_input,
+    unnormalised_input,
+    repeated_batches,
+    lopsided_labels,
+    bad_batch,
     broadcast_loss,
 )
 

@@ -1,0 +1,66 @@
+"""Inputs are so large that arithmetic itself becomes the problem.
+
+## What it sees
+The largest input is beyond anything a normalised feature can be: a timestamp, an identifier, a code for "missing".
+
+## Why it matters
+The first layer multiplies it through, so one feature decides everything, gradients are as large as the feature, and
+half-precision overflows at 65,504.
+
+## How it decides
+The largest absolute value, in the usual sampled batch, is above `large`. A single batch that stands out is the business
+of bad-batch.
+
+## When it is wrong
+A model whose first layer normalises its input.
+
+## What to try
+1. Standardise each feature: subtract its mean, divide by its standard deviation, both from the training set.
+2. Replace codes such as −9999 for missing values by the mean and an indicator; take logarithms of amounts.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*extreme_input.check(a_run(loss=1.0, input_max=1.7e9, input_std=6e8)))
+DAT102 extreme-input: Inputs reach 1.7e9 in the usual batch: one such feature drowns all others.
+
+## References
+- LeCun et al. (1998), Efficient backprop: section 4.3, normalising the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import INPUT_MAX, INPUT_STD
+from bedside.report.wording import number
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure
+
+
+@dataclass(frozen=True)
+class Limits:
+    large: float = 1e5  # no sensor, pixel or standardised feature comes near; float16 ends at 65,504
+
+
+@rule("DAT102", severity=Severity.WARNING, needs=[INPUT_MAX], limits=Limits())
+def extreme_input(run: Run, limits: Limits) -> Iterator[Finding]:
+    largest = run.series(INPUT_MAX.name)
+    usual = largest.median()
+    if not usual > limits.large:
+        return
+    yield extreme_input.finding(
+        f"Inputs reach {number(usual)} in the usual batch: one such feature drowns all others.",
+        first_step=largest.first_step,
+        last_step=largest.last_step,
+        confidence=how_sure(usual, limits.large, most=0.9),
+        evidence={"usual_largest": usual, "usual_spread": run.series(INPUT_STD.name).median()},
+        series=[INPUT_MAX.name],
+        could_also_be=("A first layer that normalises its input: then this is harmless.",),
+        try_=(
+            "Standardise each feature with the mean and standard deviation of the training set.",
+            "Replace codes for missing values, and take logarithms of amounts.",
+        ),
+    )

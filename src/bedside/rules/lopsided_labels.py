@@ -1,0 +1,81 @@
+"""Nearly all labels of the recent batches are of one class.
+
+## What it sees
+The share of the most frequent class among the labels of about the last ten batches.
+
+## Why it matters
+If the data set as a whole is mixed, it comes sorted by class: the model learns to answer the class of the moment,
+forgets it at the next, and the loss swings with the order of the data. If the data set itself is lopsided, answering
+the commonest class all the time scores well and nothing else is learnt.
+
+## How it decides
+The usual share is above `share`. Whether the whole is mixed is told by the entropy of all labels seen: then sorted data
+is meant, a warning. With `nearly_all` of the labels in one class the labels are probably broken, a warning too; in
+between it is a note, for rare events are rare, and most pixels are background.
+
+## When it is wrong
+A stream that is meant to come class by class, as in continual learning.
+
+## What to try
+1. Sorted data: `DataLoader(…, shuffle=True)`.
+2. Lopsided data: `weight=` in the loss, or a `WeightedRandomSampler`; judge by F1 or area under the curve.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*lopsided_labels.check(a_run(loss=1.0, label_share_max=0.98, config={"classes": 10, "label_entropy": 2.2})))
+DAT105 lopsided-labels: In the usual stretch of batches 98 % of the labels are of one class: the data come sorted.
+
+## References
+- He and Garcia (2009), Learning from imbalanced data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import LABEL_SHARE_MAX
+from bedside.report.wording import percent
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    share: float = 0.9  # of recent labels: ten to one is where learners begin to answer the commonest class only
+    nearly_all: float = 0.9999  # one label in ten thousand: as good as constant
+    mixed: float = 0.5  # of the largest possible entropy: a data set that is not lopsided as a whole
+    fewest: int = 10  # readings: fewer than the recent distribution itself covers
+
+
+@rule("DAT105", severity=Severity.WARNING, needs=[LABEL_SHARE_MAX], limits=Limits())
+def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
+    shares = run.series(LABEL_SHARE_MAX.name).finite()
+    usual = shares.median()
+    if len(shares) < limits.fewest or not usual > limits.share:
+        return
+    classes, entropy = run.config.get("classes"), run.config.get("label_entropy")
+    is_sorted = (
+        isinstance(classes, int)
+        and classes > 1
+        and isinstance(entropy, (int, float))
+        and entropy > limits.mixed * math.log(classes)
+    )
+    broken = usual > limits.nearly_all
+    why = ": the data come sorted" if is_sorted else ": the labels hardly say anything" if broken else ""
+    yield lopsided_labels.finding(
+        f"In the usual stretch of batches {percent(usual)} of the labels are of one class{why}.",
+        severity=None if is_sorted or broken else Severity.NOTE,
+        first_step=shares.first_step,
+        last_step=shares.last_step,
+        confidence=0.9 if is_sorted else 0.75,
+        evidence={"usual_share": usual, "classes": classes, "entropy_of_all_labels": entropy},
+        series=[LABEL_SHARE_MAX.name],
+        could_also_be=("A rare event that is rare: then weigh it.",) if not is_sorted else (),
+        try_=(
+            "Shuffle: DataLoader(…, shuffle=True).",
+            "If the data set is lopsided as a whole: weight= in the loss, or a WeightedRandomSampler.",
+        )[0 if is_sorted else 1 :],
+    )

@@ -1,0 +1,118 @@
+"""The same batches come again and again, in a way that shuffling would not produce.
+
+## What it sees
+Fingerprints of the batches: every step the same one, each batch several times in a row, or the same order every epoch.
+
+## Why it matters
+An iterator that is made anew at every step returns its first batch for ever, and the model learns that batch by heart.
+A data set that does not divide its samples among its workers gives each batch as often as there are workers. The same
+order every epoch makes the gradients of neighbouring batches depend on each other, and an order sorted by class undoes
+in one half of the epoch what the other half learnt.
+
+## How it decides
+By equality of fingerprints over `fewest` steps or more. All of these can be meant, so it is a note.
+
+## When it is wrong
+Full-batch training; several updates per batch (policy optimisation, adversarial training); a curriculum.
+
+## What to try
+1. `DataLoader(…, shuffle=True)`, and `for batch in loader` rather than `next(iter(loader))` at every step.
+2. In an IterableDataset, divide the samples by `torch.utils.data.get_worker_info()`.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*repeated_batches.check(a_run(loss=1.0, batch_fingerprint=[float(i % 20) for i in range(100)])))
+DAT104 repeated-batches: The same 20 batches come in the same order in every epoch.
+
+## References
+- PyTorch documentation, torch.utils.data: multi-process loading of iterable-style data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.series import Values
+from bedside.record.vocabulary import BATCH_FINGERPRINT
+from bedside.report.wording import count
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 40  # steps: a pattern of a few batches must have shown itself many times
+    rounds: float = 2.0  # times that an order must have come: twice is no chance when batches are shuffled
+    share: float = 0.95  # of the steps that follow the pattern: the last batch of an epoch may be another
+
+
+@rule("DAT104", severity=Severity.NOTE, needs=[BATCH_FINGERPRINT], limits=Limits())
+def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
+    marks = run.series(BATCH_FINGERPRINT.name).finite()
+    if len(marks) < limits.fewest:
+        return
+    told = _pattern(marks.values, limits)
+    if told is None:
+        return
+    message, evidence, advice = told
+    yield repeated_batches.finding(
+        message,
+        first_step=marks.first_step,
+        last_step=marks.last_step,
+        confidence=0.9,
+        evidence=evidence,
+        series=[BATCH_FINGERPRINT.name],
+        could_also_be=("This is meant: full-batch training, several updates per batch, a fixed curriculum.",),
+        try_=advice,
+    )
+
+
+def _pattern(marks: Values, limits: Limits) -> tuple[str, dict[str, int], list[str]] | None:
+    distinct = len(np.unique(marks))
+    if distinct == 1:
+        return (
+            "Every step sees the same batch.",
+            {"distinct_batches": 1},
+            ["If the data set is larger than this batch: loop over the loader, not next(iter(loader)) at every step."],
+        )
+    in_a_row = _run_length(marks, limits)
+    if in_a_row > 1:
+        return (
+            f"Every batch comes {in_a_row} times in a row.",
+            {"in_a_row": in_a_row, "distinct_batches": distinct},
+            ["In an IterableDataset, divide the samples among workers with torch.utils.data.get_worker_info()."],
+        )
+    period = _period(marks, limits)
+    if period > 1:
+        return (
+            f"The same {count(period)} batches come in the same order in every epoch.",
+            {"batches_per_epoch": period},
+            ["Shuffle: DataLoader(…, shuffle=True), or sampler.set_epoch(epoch) with a distributed sampler."],
+        )
+    return None
+
+
+def _run_length(marks: Values, limits: Limits) -> int:
+    """How often each batch comes in a row, if that is always equally often; 1 otherwise."""
+    starts = np.flatnonzero(np.r_[True, marks[1:] != marks[:-1]])
+    lengths = np.diff(starts)[1:]  # the first and the last may be cut off
+    if len(lengths) < 5:
+        return 1
+    usual = int(np.median(lengths))
+    return usual if usual > 1 and float(np.mean(lengths == usual)) >= limits.share else 1
+
+
+def _period(marks: Values, limits: Limits) -> int:
+    """After how many steps the same order comes again; 1 if it does not."""
+    again = np.flatnonzero(marks[1:] == marks[0])
+    for place in again[:20]:
+        period = int(place) + 1
+        if period < 2 or len(marks) < limits.rounds * period:
+            continue
+        if float(np.mean(marks[period:] == marks[:-period])) >= limits.share:
+            return period
+    return 1

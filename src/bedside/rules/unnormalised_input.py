@@ -1,0 +1,79 @@
+"""Inputs are far from zero mean and unit spread.
+
+## What it sees
+A mean far from zero, or a spread far from one, in the first floating-point input.
+
+## Why it matters
+Learning rates, initialisations and weight decay are chosen for inputs of about unit size. With pixels of 0 to 255 the
+first layer's gradients are a hundred times larger than the others', and no one learning rate suits both.
+
+## How it decides
+Root mean square above `large`, or below `small`. Many models cope (batch normalisation, Adam), so it is a note, unless
+the loss has not come down either (`progress` of where it began): then it is a warning.
+
+## When it is wrong
+Models that normalise inside, and inputs with a meaning in their size.
+
+## What to try
+1. `(x - mean) / std`, per channel or feature, with the numbers of the training set.
+
+## Example
+>>> from bedside.testing import a_run
+>>> print(*unnormalised_input.check(a_run(loss=[2.3 - 0.01 * i for i in range(100)], input_mean=33.0, input_std=78.0)))
+DAT103 unnormalised-input: Inputs have mean 33 and spread 78, not 0 and 1.
+
+## References
+- LeCun et al. (1998), Efficient backprop: section 4.3, normalising the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD, LOSS
+from bedside.report.wording import number
+from bedside.rules.rule import rule
+from bedside.rules.statistics import outline
+
+
+@dataclass(frozen=True)
+class Limits:
+    large: float = 10.0  # ten units of a standardised feature; pixels of 0 to 255 come to about 130
+    small: float = 1e-3  # of a standardised feature; below it the first layer's bias is all there is
+    progress: float = 0.1  # of the first loss: a run that learns has won more than this by the time it is judged
+    fewest: int = 50  # losses before a lack of progress is held against the inputs
+
+
+@rule("DAT103", severity=Severity.NOTE, needs=[INPUT_MEAN, INPUT_STD], limits=Limits())
+def unnormalised_input(run: Run, limits: Limits) -> Iterator[Finding]:
+    mean, spread = run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()
+    size = math.hypot(mean, spread)
+    if not size > 0 or limits.small <= size <= limits.large:
+        return
+    hurts = _not_learning(run, limits)
+    series = run.series(INPUT_STD.name)
+    yield unnormalised_input.finding(
+        f"Inputs have mean {number(mean)} and spread {number(spread)}, not 0 and 1"
+        f"{', and the loss has hardly come down' if hurts else ''}.",
+        severity=Severity.WARNING if hurts else None,
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=0.6 if hurts else 0.8,
+        evidence={"mean": mean, "spread": spread},
+        series=[INPUT_MEAN.name, INPUT_STD.name],
+        could_also_be=("A model that normalises its input itself: then this is harmless.",),
+        try_=(f"Normalise the input: (x - {number(mean)}) / {number(spread)}, per channel or feature.",),
+    )
+
+
+def _not_learning(run: Run, limits: Limits) -> bool:
+    losses = run.series(LOSS.name)
+    finite = losses.finite()
+    if len(finite) < limits.fewest:
+        return len(losses) >= limits.fewest  # enough readings, but few of them finite
+    curve = outline(finite)
+    return curve.start > 0 and curve.progress < limits.progress * curve.start

@@ -1,0 +1,30 @@
+from bedside.finding import Severity
+from bedside.rules.unnormalised_input import unnormalised_input
+from bedside.testing import a_run
+
+FALLING = [2.3 * 0.97**i for i in range(100)]
+
+
+def test_is_a_note_when_raw_pixels_are_learnt_from():
+    [found] = unnormalised_input.check(a_run(loss=FALLING, input_mean=33.0, input_std=78.0))
+    assert found.severity == Severity.NOTE
+    assert found.try_ == ("Normalise the input: (x - 33) / 78, per channel or feature.",)
+
+
+def test_warns_when_the_loss_does_not_come_down_either():
+    [found] = unnormalised_input.check(a_run(loss=[2.3, 2.31] * 50, input_mean=33.0, input_std=78.0))
+    assert found.severity == Severity.WARNING
+
+
+def test_warns_when_most_of_the_losses_are_not_finite():
+    loss = [9.0] * 5 + [float("nan")] * 95
+    [found] = unnormalised_input.check(a_run(loss=loss, input_mean=3e3, input_std=5e3))
+    assert found.severity == Severity.WARNING
+
+
+def test_stays_silent_on_pixels_between_zero_and_one():
+    assert not unnormalised_input.check(a_run(loss=FALLING, input_mean=0.13, input_std=0.31))
+
+
+def test_stays_silent_when_the_input_is_all_zeros():
+    assert not unnormalised_input.check(a_run(loss=FALLING, input_mean=0.0, input_std=0.0))
