@@ -32,9 +32,9 @@ against them. Scale-free layers (before a normalisation) survive large steps.
 >>> from bedside.testing import a_run
 >>> ratio = [0.99, 0.4, 0.3, 0.2, 0.15] + [0.01] * 95
 >>> run = a_run(loss=[2.3, 90, 70, 50, 20] + [2.4] * 95, lr=1.0, relative_update_norm=ratio)
->>> [found] = oversized_update.check(run)
->>> print(found.message)
-Steps of up to 7 times the weights from step 0 on (learning rate 1): the loss went from 2.3 to 2.4.
+>>> print(*oversized_update.check(run))
+UPD101 oversized-update: Steps of up to 7 times the weights from step 0 on (learning rate 1): the loss went from 2.3 \
+to 2.4.
 
 ## References
 - Smith (2017), Cyclical learning rates for training neural networks.

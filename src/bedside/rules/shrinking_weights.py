@@ -64,7 +64,7 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
     first, now = float(norms.values[0]), norms.median(5)
-    if now > limits.small * first:
+    if not 0 <= now < limits.small * first:
         return
     on_the_way = norms.values[: int(np.argmax(norms.values < limits.small * first)) + 1]
     if np.mean(np.diff(on_the_way) < 0) < limits.mostly:
