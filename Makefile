@@ -60,7 +60,8 @@ benchmarks: $(VENV)/.dev  ## what watching costs
 # Only tests that drive a browser need one, and only then is it installed.
 browser:
 	@if grep -rqs 'mark\.browser' tests && ! command -v chromium >/dev/null; then \
-	  echo "Installing chromium for the browser tests …"; apt-get install -y -qq chromium >/dev/null; fi
+	  echo "Installing chromium for the browser tests …"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; fi
 
 clean:  ## remove what was made here, the environment included
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
