@@ -46,6 +46,11 @@ def test_stays_silent_when_the_steep_parameter_is_a_position_code_near_zero():
     assert not check(norms, weights={"scale": 0.02})
 
 
+def test_stays_silent_when_the_steep_parameter_is_a_scalar_such_as_a_temperature():
+    norms = {"scale": 1.5, "front": 2.0, "body.0": 1.0, "body.1": 1.0, "body.2": 1.0, "head": 0.8}
+    assert not check(norms, weights={"scale": 2.7}, sizes={**SIZES, "scale": 1})
+
+
 def test_stays_silent_when_the_head_carries_the_norm_and_clipping_is_mild():
     assert not check({"scale": 0.01, "front": 0.1, "body.0": 0.1, "body.1": 0.1, "body.2": 0.1, "head": 1.5})
 

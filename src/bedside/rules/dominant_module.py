@@ -65,6 +65,7 @@ class Limits:
     often: float = 0.8  # of the steps, as in gradient-always-clipped
     towers: float = 4.0  # times the median gradient per number; factors at the front of 96 healthy nets: at most 2.1
     factor: float = 0.5  # typical size of a parameter's numbers: factors start near 1, matrices near 0.1, codes near 0
+    numbers: int = 8  # of a factor: the gradient of a scalar (a temperature) is a sum over everything, and large
     start: float = 0.1  # of the run, left out: gradients settle
     leaves: int = 4  # fewer have no rest
     readings: int = 20  # a median of 20 is good to a quarter of its spread
@@ -123,10 +124,12 @@ def _towering(run: Run, modules: Sequence[Series], norms: Values, threshold: flo
     steepness = _per_number(run, modules, norms)
     if clipped < limits.often or steepness is None:
         return None
-    usual, top = float(np.median(steepness)), int(np.argmax(steepness))
+    sizes = owner_sizes(run)
+    vectors = np.array([sizes[series.owner] >= limits.numbers for series in modules])
+    usual, top = float(np.median(steepness)), int(np.argmax(np.where(vectors, steepness, 0.0)))
     owner = modules[top].owner
     weights = run.series(PARAM_NORM.name, owner).finite()
-    size = weights.median() / math.sqrt(owner_sizes(run)[owner]) if weights else 0.0
+    size = weights.median() / math.sqrt(sizes[owner]) if weights else 0.0
     if top >= max(1, len(modules) // 4) or steepness[top] < limits.towers * usual or size < limits.factor:
         return None
     times = float(steepness[top] / usual)
