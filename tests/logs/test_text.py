@@ -182,3 +182,95 @@ def test_talk_is_no_metric():
 )
 def test_any_line_may_come(line):
     assert isinstance(read_lines([line]), Log)
+
+
+PROGRAMS = {
+    "fairseq": (
+        "2020-01-01 12:00:00 | INFO | train_inner | epoch 001:    100 / 5000 loss=9.8, ppl=555.2, wps=12345, ups=3.1,"
+        " num_updates=100, lr=1.25e-05, gnorm=2.1, loss_scale=128, wall=45",
+        {"loss": {100: 9.8}, "grad_norm": {100: 2.1}, "loss_scale": {100: 128.0}, "lr": {100: 1.25e-05}},
+    ),
+    "timm": (
+        "Train: 1 [  50/100 (  4%)]  Loss: 6.93 (6.94)  Time: 0.523s,  489.33/s  (0.8s, 300.1/s)  LR: 1.000e-05\n"
+        "Test: [  48/48]  Time: 0.108 (0.219)  Loss:  6.9014 (6.9100)  Acc@1:  0.1179 ( 0.1320)  Acc@5:  0.58 ( 0.55)",
+        {"loss": {150: 6.93}, "val/loss": {150: 6.9014}, "val/accuracy": {150: 0.1179}, "lr": {150: 1e-05}},
+    ),
+    "mmdetection": (
+        "2021-06-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/100]\tlr: 2e-03, eta: 1 day, 2:03:04, time: 0.5,"
+        " memory: 3900, loss_rpn_cls: 0.6, loss: 1.9\n"
+        "2021-06-01 12:01:00,000 - mmdet - INFO - Epoch(val) [1][625]\tbbox_mAP: 0.2210",
+        {"loss": {150: 1.9}, "part/loss_rpn_cls": {150: 0.6}, "val/bbox_map": {150: 0.221}},
+    ),
+    "torchtitan": (
+        "[rank0]:2024-05-01 10:00:00,000 - root - INFO - step: 10  loss:  9.1234  grad_norm: 1.23  memory:"
+        " 10.50GiB(13.28%)  tps: 5,000  mfu: 20.1%",
+        {"loss": {10: 9.1234}, "grad_norm": {10: 1.23}},
+    ),
+    "the HF Trainer's console": (
+        "{'loss': 2.3, 'grad_norm': 1.2, 'epoch': 1.0}\n{'eval_loss': '2.0', 'eval_runtime': '3.0', 'epoch': '1.0'}\n"
+        "{'train_runtime': 30.0, 'train_loss': 2.2, 'epoch': 1.0}",
+        {"loss": {1: 2.3}, "val/loss": {1: 2.0}, "grad_norm": {1: 1.2}},
+    ),
+    "Keras": (
+        "Epoch 1/2\n 50/100 [====>....] - ETA: 10s - loss: 2.3\n"
+        "100/100 [====] - 5s 50ms/step - loss: 1.2 - val_loss: 1.1",
+        {"loss": {150: 2.3, 200: 1.2}, "val/loss": {200: 1.1}},
+    ),
+    "NeMo": (
+        "Epoch 0:  10%|█ | 10/100 [00:10<01:30,  1.00s/it, v_num=0, reduced_train_loss=10.9, global_step=9.000]",
+        {"loss": {9: 10.9}},
+    ),
+    "PaddlePaddle, whose iterations begin anew": (
+        "[2022/05/01 10:00:00] ppcls INFO: [Train][Epoch 1/120][Iter: 10/312]lr: 0.1, loss: 7.0, batch_cost: 1.2s\n"
+        "[2022/05/01 10:10:00] ppcls INFO: [Train][Epoch 2/120][Iter: 10/312]lr: 0.1, loss: 6.5, batch_cost: 1.2s",
+        {"loss": {10: 7.0, 322: 6.5}},
+    ),
+    "loguru": (
+        "2024-01-01 10:00:00.000 | INFO     | __main__:train:123 - epoch=1 step=100 train_loss=0.5 val_loss=0.6",
+        {"loss": {100: 0.5}, "val/loss": {100: 0.6}},
+    ),
+    "Stable-Baselines3": (
+        "| time/              |          |\n|    total_timesteps | 2048     |\n| train/             |          |\n"
+        "|    loss            | 5.2      |\n|    learning_rate   | 0.0003   |",
+        {"loss": {2048: 5.2}, "lr": {2048: 0.0003}},
+    ),
+    "a notebook's table": (
+        "Step\tTraining Loss\tValidation Loss\n500\t1.23\t1.10\n1000\t0.93\tnan",
+        {"loss": {500: 1.23, 1000: 0.93}},
+    ),
+    "a Markdown table": (
+        "| step | train_loss | val_loss |\n|-----:|-----------:|---------:|\n| 10 | 2.5 | 2.6 |",
+        {"loss": {10: 2.5}, "val/loss": {10: 2.6}},
+    ),
+    "Ultralytics": (
+        "      Epoch    GPU_mem   box_loss   cls_loss  Instances       Size\n"
+        "      1/100      2.3G      1.252      2.331         10        640: 100%|████| 8/8 [00:01<00:00,  5.1it/s]",
+        {"part/box_loss": {1: 1.252}, "part/cls_loss": {1: 2.331}},
+    ),
+    "llm.c": (
+        "step    1/9536 | loss 11.0112 (+nanz)| norm 15.1234 (+nanz)| lr 8.57e-07 | 1234.56 ms | 43.1% bf16 MFU\n"
+        "val loss 10.5",
+        {"loss": {1: 11.0112}, "grad_norm": {1: 15.1234}, "lr": {1: 8.57e-07}, "val/loss": {1: 10.5}},
+    ),
+    "Detectron2": (
+        "[06/01 10:00:00 d2.utils.events]:  eta: 1 day, 0:00:00  iter: 19  total_loss: 5.1  loss_cls: 4.4  lr: 1.6e-05",
+        {"loss": {19: 5.1}, "part/loss_cls": {19: 4.4}, "lr": {19: 1.6e-05}},
+    ),
+    "PyTorch's MNIST example": (
+        "Train Epoch: 1 [640/60000 (1%)]\tLoss: 1.359780\nTest set: Average loss: 0.0471, Accuracy: 9842/10000 (98%)",
+        {"loss": {60640: 1.35978}, "val/loss": {60640: 0.0471}, "val/accuracy": {60640: 0.9842}},
+    ),
+    "PyTorch's ImageNet example": (
+        "Epoch: [0][  10/5005]\tTime  0.3 ( 0.9)\tLoss 6.9954e+00 (7.0e+00)\tAcc@1   0.50 (  0.07)\n"
+        " *   Acc@1 12.5 Acc@5 30.12",
+        {"loss": {10: 6.9954}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_programs_print(program):
+    text, expected = PROGRAMS[program]
+    run = run_of(text)
+    for key, values in expected.items():
+        assert curve(run.series(key)) == values

@@ -20,6 +20,7 @@ _NOT_READINGS = re.compile(
     (?<![\d.])\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?)?Z?   # dates
   | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?!\w)                             # clock times
   | (?<!\w)\w{1,200}\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?              # files and their lines
+  | (?<![\w.])[A-Za-z_][\w.]{0,80}:[A-Za-z_<]\w{0,80}>?:\d+                               # module:function:line
   | \[?\b[Rr]ank:?\s*\d+\]?:?                                                             # ranks
   | ^\s*\d{1,9}:\s                                                                        # srun's rank prefix
   | (?<![\w.])\d{1,9}(?:\.\d{1,9}){2,20}(?![\w.])                                         # versions, addresses
@@ -32,13 +33,13 @@ _NOT_READINGS = re.compile(
 _LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?(?:(?<=:)[\w.]+:)?")
 _NUMBER = re.compile(
     r"""(?x)
-    (?<![\w.])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
+    (?<![\w.@])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:\s*/\s*(?P<total>\d{1,15})(?![\w.]))?
   | (?<![\w./\-])(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
     """
 )
-_CUT = re.compile(r"[,;|\t{}()\[\]<>]|\s-\s|\s{2,}")
+_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 MOST_IN_A_LINE = 2_000
 
@@ -72,16 +73,13 @@ def line_numbers(line: str) -> list[Found]:
         gap = line[end : match.start()]
         end = match.end()
         name = _name(gap)
-        value = _value(match)
-        total = float(match["total"]) if match["total"] else None
-        if not name and found and not total and not any(c.isalnum() for c in gap):
-            if gap.endswith("][") and found[-1].inner is None:
-                found[-1].inner = Found("", value)
-            continue  # the second element of a list, or a running average in brackets
-        if not name and total and gap.endswith("][") and found:
-            found[-1].inner = Found("", value, total)
+        each = Found(name, _value(match), float(match["total"]) if match["total"] else None)
+        if not name and found and (each.total or gap.rstrip().endswith("][")) and gap.strip() in ("[", "]["):
+            if found[-1].inner is None and not found[-1].total:
+                found[-1].inner = each  # `Train: 3 [10/100` and `Epoch: [3][10/100]`
             continue
-        found.append(Found(name, value, total))
+        if name or not found or each.total:
+            found.append(each)  # else the second element of a list, or a running average in brackets
         if len(found) >= MOST_IN_A_LINE:
             break
     return found
@@ -94,8 +92,11 @@ def lead(line: str) -> str:
 
 
 def _name(gap: str) -> str:
-    """The words right before a number."""
-    piece = _CUT.split(gap.rstrip(" \t([{\"'"))[-1].strip(_EDGES)
+    """The words right before a number; in a table they stand in the cell before it."""
+    pieces = _CUT.split(gap.rstrip(" \t([{\"'"))
+    piece = pieces[-1].strip(_EDGES)
+    if not piece and len(pieces) > 1 and gap.rstrip().endswith(("|", "│")):
+        piece = next((found for found in (each.strip(_EDGES) for each in pieces[-2::-1]) if found), "")
     words = piece.split()
     return " ".join(words if len(words) <= 5 else words[-2:]).strip(_EDGES)
 

@@ -36,7 +36,13 @@ SPLITS = {
     "testing": "test",
 }
 LONGEST = 300  # characters of a name that is looked at: nobody's metric is called longer
-SYNONYMS = {"acc": "accuracy", "ppl": "perplexity", "categorical_accuracy": "accuracy", "top1": "accuracy"}
+SYNONYMS = {
+    "acc": "accuracy",
+    "ppl": "perplexity",
+    "categorical_accuracy": "accuracy",
+    "top1": "accuracy",
+    "acc_top1": "accuracy",
+}
 # Names that whole projects use for one thing; llm.c and modded-nanogpt write trl, tel and norm.
 WHOLE = {
     "trl": ("train", "loss"),
@@ -87,6 +93,7 @@ _WEIGHTS_OF = re.compile(
 _LEARNING_RATE = re.compile(
     r"(?i)^(?:[\w ]+[/.])*(?:(?:train|optim)_)?(?:lr|learning[ _-]?rate)s?(?P<group>(?:[-/_. ].*)?)$"
 )
+_AT_K = re.compile(r"@(\d+)$")  # Acc@1, recall@10
 _DATALOADER = re.compile(r"/dataloader_idx_\d+$")
 _GROUP = re.compile(r"(?i)(?:pg|group|param_group)?[-_ ]?(\d+)$")
 
@@ -172,7 +179,7 @@ def _clockwork(plain: str) -> Name | None:
 
 
 def _metric(name: str) -> Name:
-    owner, name = _evaluation_set(name)
+    owner, name = _evaluation_set(_AT_K.sub(r"_top\1", name) if "@" in name else name)
     split, words = _split(split_words(name))
     over = ""
     if len(words) > 1 and words[-1] in ("step", "epoch"):

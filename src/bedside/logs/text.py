@@ -2,7 +2,8 @@
 
 There is no pattern per project. A line is cut at its numbers, and the words before a number are its name:
 `iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names tells the step; a line
-without one belongs to the step before it. `line_numbers.py` does the cutting, this module follows the run.
+without one belongs to the step before it. `line_numbers.py` does the cutting, `text_clock.py` finds the
+step, this module follows the run.
 """
 
 from __future__ import annotations
@@ -17,19 +18,15 @@ from bedside.logs.format import HEAD, Format, Unreadable
 from bedside.logs.line_numbers import Found, lead, line_numbers, tidy
 from bedside.logs.log import Column, Log
 from bedside.logs.names import SPLITS, read_name, split_words
+from bedside.logs.numbers import number
+from bedside.logs.text_clock import Clock
+from bedside.logs.text_table import header_in, row_of
 
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
 LONGEST_NAME = 120
 MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
-# The first of these names in a line is its step: a count over the whole run before one that may begin again.
-STEPS = (
-    *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
-    *("update", "num_updates", "current_steps", "s"),
-)
-EPOCHS = ("epoch", "epochs", "ep")
-BATCHES = ("", "batch", "batches", "minibatch")  # no name at all: a progress bar's 10/100
 SKIPS = "skipped steps"  # the column of lines that say so
 _MENTIONS = re.compile(r"(?i)overflow|skip(?:ped|ping)")
 _SKIP_LINE = re.compile(
@@ -38,6 +35,7 @@ _SKIP_LINE = re.compile(
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
 _CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")
 _COMMAND_LINE = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
+_SUMMARY_LINE = re.compile(r"train_runtime")  # what the HF Trainer prints about the whole run
 _EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat")
 
 
@@ -46,12 +44,10 @@ class _Reader:
 
     def __init__(self) -> None:
         self.log = Log("text")
-        self.step: float | None = None
-        self.has_steps = False  # some line said a step, so epochs are only epochs
-        self.epoch: float | None = None
-        self.per_epoch: float | None = None
+        self.clock = Clock()
+        self.header: list[str] = []  # of a table in the text
         self.split = ""  # what the lines at hand measure
-        self.skips = 0
+        self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
 
     def read(self, text: str) -> None:
@@ -60,62 +56,25 @@ class _Reader:
             self._skipped(text)
             return
         line = tidy(text)
-        found = line_numbers(line)
+        found = row_of(line, self.header) or line_numbers(line)
         split = _split(lead(line))
         if not found:
+            self.header = header_in(line) or self.header
             self.split = split or self.split
             return
-        if self.step is None or _CONFIG_LINE.search(text):
+        if self.clock.step is None or _CONFIG_LINE.search(text):
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
             if _COMMAND_LINE.search(text) or (len(found) > A_DUMP and _CONFIG_LINE.search(text)):
                 return
-        said = self._clock(found, split)
+        if _SUMMARY_LINE.search(text):
+            return
+        said = self.clock.read(found, evaluating=split in ("val", "test"))
         if split or said:  # a record of its own ends what the line before was about
             self.split = split
         for each in found:
             if each.name not in said:
                 self._metric(each)
-
-    def _clock(self, found: Sequence[Found], split: str) -> set[str]:
-        """Take step and epoch from the line; returns the names that told them."""
-        by_name: dict[str, Found] = {}
-        for each in found:
-            name = each.name.lower().rsplit(": ", 1)[-1]  # `Summary: Epoch: 3`
-            by_name.setdefault(name.removeprefix("train/").removeprefix("trainer/"), each)
-        nested = next((each for each in found if each.inner is not None and each.whole), None)
-        step = next((by_name[name] for name in STEPS if name in by_name and by_name[name].whole), None)
-        epoch = next((by_name[name] for name in EPOCHS if name in by_name), None)
-        batch = next((by_name[name] for name in BATCHES if name in by_name and by_name[name].total), None)
-        said = {each.name for each in (nested, step, epoch, batch) if each is not None}
-        if split in ("val", "test") and step is None and (nested or batch):
-            return said  # batches of an evaluation do not move the run
-        if epoch is not None and nested is None:
-            self.epoch = epoch.value
-            if epoch.total:
-                self.log.config.setdefault("epochs", int(epoch.total))
-        if nested is not None and nested.inner is not None and nested.inner.total:  # [epoch][batch/batches]
-            self.log.config["steps_per_epoch"] = int(nested.inner.total)
-            self._at(nested.value * nested.inner.total + nested.inner.value)
-        elif step is not None:
-            said |= {by_name[name].name for name in (*STEPS, *BATCHES) if name in by_name}
-            self._at(step.value)
-            if step.total:
-                self.log.config.setdefault("max_steps", int(step.total))
-        elif batch is not None and batch.total:
-            within = self.epoch is not None and (epoch is not None or self.per_epoch == batch.total)
-            self.per_epoch = batch.total if within else self.per_epoch
-            self._at(batch.value + (batch.total * (self.epoch or 0.0) if within else 0.0))
-        elif epoch is not None and not self.has_steps:
-            self._at(epoch.value, is_step=False)
-        return said
-
-    def _at(self, step: float, *, is_step: bool = True) -> None:
-        self.has_steps = self.has_steps or is_step
-        self.log.axis = "step" if self.has_steps else "epoch"
-        if self.step != step:
-            self.skips = 0
-        self.step = step
 
     def _metric(self, each: Found) -> None:
         name = each.name
@@ -127,21 +86,30 @@ class _Reader:
             name = f"{meaning.split}/{meaning.metric}"  # `Validation: loss` and `[eval] … loss` are one
         elif judged and self.split in ("val", "test") and not _says_split(name):
             name = f"{self.split}/{meaning.metric}"
-        if self.step is None and not (judged and "val" in (self.split, meaning.split)):
+        step = self.clock.step
+        if step is None and not (judged and "val" in (self.split, meaning.split)):
             return  # before the first step only an evaluation of the untrained model is a reading
+        value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
-            self.log.add(name, self.step or 0.0, each.value, float(self.line))
+            self.log.add(name, step or 0.0, value, float(self.line))
 
     def _skipped(self, text: str) -> None:
-        self.skips += 1
-        at = (self.step or 0.0) + self.skips
+        step = self.clock.step
+        self.skips = (step, self.skips[1] + 1 if self.skips[0] == step else 1)
+        at = (step or 0.0) + self.skips[1]
         self.log.add(SKIPS, at, 1.0, float(self.line))
         scale = _NEW_SCALE.search(text)
-        if scale:
-            try:
-                self.log.add("loss_scale", at, float(scale[1].rstrip(".")), float(self.line))
-            except ValueError:
-                return
+        value = number(scale[1].rstrip(".")) if scale else None
+        if value is not None:
+            self.log.add("loss_scale", at, value, float(self.line))
+
+    def finish(self) -> Log:
+        self.log.axis = self.clock.axis if self.clock.step is not None else "step"
+        for what, length in self.clock.length.items():
+            self.log.config.setdefault(what, length)
+        _drop_talk(self.log)
+        _skipped_steps(self.log)
+        return self.log
 
 
 def _split(lead: str) -> str:
@@ -196,9 +164,7 @@ def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
     for line in lines:
         reader.read(line)
-    _drop_talk(reader.log)
-    _skipped_steps(reader.log)
-    return reader.log
+    return reader.finish()
 
 
 def _drop_talk(log: Log) -> None:
