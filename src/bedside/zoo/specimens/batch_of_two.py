@@ -1,0 +1,34 @@
+"""Batches of two at the learning rate of sixty-four: noise drowns the signal.
+
+## Story
+The batch size was cut to fit the memory and the learning rate was left as it was. Each step follows two examples, and
+undoes what the last one did.
+
+## What to see
+A loss that swings between zero and ten times its mean at every step.
+
+## Source
+The seed lesson: Var(loss of a batch) = Var(loss) / batch size.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_higher
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["noisy-loss", "oscillating-loss", "oversized-update", "erratic-validation", "diverging-loss"]],
+    doses={"mild": 4, "marked": 2, "severe": 1},
+    harm=ends_higher("val/loss", times=2),
+)
+def batch_of_two(case: Case) -> None:
+    task = data.digits(case.seed)
+    model = models.mlp([64, 128, 64, 10])
+    size = case.dose if case.sick else 64
+    train(case, model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.8), task, steps=500, batch=size)

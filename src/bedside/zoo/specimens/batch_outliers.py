@@ -1,0 +1,43 @@
+"""Every fiftieth batch holds one broken example: spikes that come back.
+
+## Story
+One picture in a few thousand was never scaled. Each time it comes up the gradient is a hundred times the usual; the
+weights are thrown off and need a dozen steps to recover.
+
+## What to see
+Spikes of the loss and of the gradient norm, again and again, each with an input far out of range.
+
+## Source
+Seed 2, "training loss spikes then recovers: a bad batch"; seed 3, "sudden loss spikes".
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.loop import cross_entropy, validate
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="conv net",
+    expects=[["loss-spike", "bad-batch", "extreme-input", "exploding-gradient"]],
+    doses={"mild": 200.0, "marked": 500.0, "severe": 2000.0},
+    onset=70,
+    harm=lambda sick, twin: sick.loss.values[70:].max() > 2 * twin.loss.values[70:].max(),
+)
+def batch_outliers(case: Case) -> None:
+    task = data.images(case.seed)
+    model = models.mlp([64, 64, 10])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with case.watch(model, optimizer) as monitor:
+        for step, (x, y) in enumerate(task.batches(300, 64)):
+            x = x.flatten(1)
+            x[0] *= case.dose if case.sick and step % 50 == 20 and step > 50 else 1.0
+            optimizer.zero_grad()
+            cross_entropy(model(x), y).backward()
+            optimizer.step()
+            if step % 15 == 14:
+                validate(monitor, model, task.with_(x_val=task.x_val.flatten(1)))
+            case.look(monitor)

@@ -1,0 +1,36 @@
+"""A bias of −20: one layer is dead from the first step.
+
+## Story
+A layer's bias was initialised to −20 (a formula for rare classes, put on the wrong layer). Every ReLU behind it
+answers zero, whatever comes in, so nothing in front of it gets a gradient. The head's bias still learns how frequent
+the classes are, and the loss falls a little.
+
+## What to see
+Gradient norms of exactly zero in front of the dead layer, all of its units dead, a loss just below chance.
+
+## Source
+The comparison of other monitors: scenario "dead layer (bias −20)".
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["dead-layer", "dead-units", "vanishing-gradient", "collapsed-activations", "faded-gradient"]],
+    doses={"mild": -10.0, "marked": -20.0, "severe": -50.0},
+    harm=ends_worse("val/accuracy", by=0.3),
+)
+def dead_layer(case: Case) -> None:
+    task = data.clusters(case.seed)
+    model = models.four_layers()
+    nn.init.constant_(model[4].bias, case.dose if case.sick else 0.0)
+    train(case, model, torch.optim.AdamW(model.parameters(), lr=1e-3), task, batch=128)

@@ -1,0 +1,36 @@
+"""Most units of a layer are dead: it looks fine on average.
+
+## Story
+A layer's biases begin far below zero for most of its units. Those never answer, get no gradient and never recover;
+the others carry on, and the loss falls, only less far.
+
+## What to see
+A large share of units that are zero for every input; gradient norms look healthy, being sums over the living.
+
+## Source
+The seed lesson's gotcha and its next lesson; seed 3, "dead neuron fraction".
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_higher
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["dead-units"]],
+    doses={"mild": 0.8, "marked": 0.9, "severe": 0.97},
+    harm=ends_higher("loss", times=1.2),
+)
+def dead_relu(case: Case) -> None:
+    task = data.digits(case.seed)
+    model = models.mlp([64, 64, 64, 10])
+    dead = int(64 * (case.dose if case.sick else 0.0))
+    with torch.no_grad():
+        model[2].bias[:dead] = -20.0
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task)

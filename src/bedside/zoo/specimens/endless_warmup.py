@@ -1,0 +1,37 @@
+"""A warm-up longer than the run: full speed is never reached.
+
+## Story
+The warm-up was given in steps of another batch size. The run ends while the learning rate is still rising.
+
+## What to see
+A learning rate that rises to the last step; a loss that has only just begun to fall.
+
+## Source
+Seed 3, "warmup phase too short or too long".
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+STEPS = 300
+
+
+@specimen(
+    kind="GPT",
+    expects=[["endless-warmup", "undersized-update", "stuck-from-start"]],
+    doses={"mild": 5, "marked": 20, "severe": 100},
+    harm=ends_worse("val/loss", by=0.1),
+)
+def endless_warmup(case: Case) -> None:
+    task = data.text(case.seed)
+    model = models.GPT()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    warmup = STEPS * case.dose if case.sick else STEPS // 10
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))
+    train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler)

@@ -1,0 +1,35 @@
+"""A hundred examples: the network learns them by heart.
+
+## Story
+The third of the lesson's four: most of the digits are taken away. The training loss goes to zero, as it would with all
+of them; the held-out loss turns round and climbs.
+
+## What to see
+Training and validation loss part; the gap grows for the rest of the run.
+
+## Source
+The seed lesson, "Reproduce 4 failure modes on purpose" (3).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse, lowest_validation
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["overfitting", "overconfident", "gap-from-start"]],
+    doses={"mild": 200, "marked": 100, "severe": 50},
+    onset=lowest_validation,
+    harm=ends_worse("val/loss", by=0.2),
+)
+def hundred_examples(case: Case) -> None:
+    task = data.digits(case.seed)
+    task = task.first(case.dose if case.sick else len(task))
+    model = models.mlp([64, 128, 64, 10])
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=400, batch=32)

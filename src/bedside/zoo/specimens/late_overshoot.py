@@ -1,0 +1,40 @@
+"""The learning rate rises again at the end: a cosine that went past its minimum.
+
+## Story
+The cosine schedule was set for two thirds of the run. Past its end torch's cosine simply goes up again, so the last
+third is a second, unwanted warm-up that shakes the settled weights.
+
+## What to see
+The relative update rises late while the loss is flat or rising; the learning rate has a V.
+
+## Source
+Seed 0's table, "rising late in training while loss is flat"; seed 3, "schedule misaligned with total steps".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_higher
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+STEPS = 400
+
+
+@specimen(
+    kind="conv net",
+    expects=[["late-overshoot", "schedule-ended-early", "diverging-loss", "unfinished-schedule", "oscillating-loss"]],
+    doses={"mild": 0.65, "marked": 0.55, "severe": 0.5},
+    onset=lambda run: int(np.argmin(run.series("lr").values)),
+    harm=ends_higher("lr", times=100),
+)
+def late_overshoot(case: Case) -> None:
+    task = data.images(case.seed)
+    model = models.ConvNet()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+    planned = int(STEPS * case.dose) if case.sick else STEPS
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, planned)
+    train(case, model, optimizer, task, steps=STEPS, batch=32, scheduler=scheduler)

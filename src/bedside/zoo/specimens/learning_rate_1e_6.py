@@ -1,0 +1,34 @@
+"""Learning rate 1e-6: the network hardly moves.
+
+## Story
+The second of the lesson's four: the same digits MLP with a learning rate so small that three hundred steps change
+nothing. People wait for hours in front of such a curve.
+
+## What to see
+A flat loss at ln 10 = 2.303 with healthy gradients; relative updates far below 1e-5.
+
+## Source
+The seed lesson, "Reproduce 4 failure modes on purpose" (2).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["undersized-update", "stuck-from-start", "vanished-learning-rate", "loss-at-chance"]],
+    doses={"mild": 1e-5, "marked": 1e-6, "severe": 1e-8},
+    harm=ends_worse("val/accuracy", by=0.3),
+)
+def learning_rate_1e_6(case: Case) -> None:
+    task = data.digits(case.seed)
+    model = models.mlp([64, 128, 64, 10])
+    rate = case.dose if case.sick else 0.1
+    train(case, model, torch.optim.SGD(model.parameters(), lr=rate), task)

@@ -1,0 +1,43 @@
+"""The metric takes the smallest answer for the chosen one.
+
+## Story
+`argmin` instead of `argmax`, or a score that was really a distance. The better the model, the worse the number.
+
+## What to see
+The accuracy falls while the validation loss falls.
+
+## Source
+Seed 2, "val loss good but metric bad: metric implementation bug".
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import cross_entropy
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["metric-loss-disagreement", "loss-without-accuracy"]],
+    harm=ends_worse("val/accuracy", by=0.5),
+)
+def metric_upside_down(case: Case) -> None:
+    task = data.tumours(case.seed)
+    model = models.mlp([30, 16, 2])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    with case.watch(model, optimizer) as monitor:
+        for step, (x, y) in enumerate(task.batches(300, 32)):
+            optimizer.zero_grad()
+            cross_entropy(model(x), y).backward()
+            optimizer.step()
+            if step % 15 == 14:
+                with monitor.validation(), torch.no_grad():
+                    answers = model(task.x_val)
+                    chosen = answers.argmin(1) if case.sick else answers.argmax(1)
+                    right = (chosen == task.y_val).float().mean()
+                    monitor.log(val_loss=cross_entropy(answers, task.y_val), accuracy=right)
+            case.look(monitor)

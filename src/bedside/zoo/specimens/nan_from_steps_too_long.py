@@ -1,0 +1,40 @@
+"""A learning rate far too high, until the numbers run out.
+
+## Story
+Mean squared error, plain SGD, and a learning rate a few times beyond what the data allow. Every step overshoots by more
+than the last; after some dozens of steps float32 overflows.
+
+## What to see
+A loss that grows by a constant factor per step, for as long as there are numbers, then infinity and NaN.
+
+## Source
+Seed 2's table of NaN sources, "exploding gradients: LR too high"; seed 3, "loss diverges".
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from bedside.zoo import data
+from bedside.zoo.harm import is_lost
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="linear",
+    expects=[["diverging-loss", "oversized-update", "exploding-gradient", "nonfinite-loss"]],
+    doses={"mild": 1.3, "marked": 2.0, "severe": 10.0},
+    harm=is_lost,
+)
+def nan_from_steps_too_long(case: Case) -> None:
+    task = data.diabetes(case.seed)
+    model = nn.Linear(10, 1)
+    rate = case.dose if case.sick else 0.05
+
+    def loss(answers: Tensor, targets: Tensor) -> Tensor:
+        return F.mse_loss(answers[:, 0], targets)
+
+    train(case, model, torch.optim.SGD(model.parameters(), lr=rate), task, batch=88, loss=loss)

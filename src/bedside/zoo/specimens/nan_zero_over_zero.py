@@ -1,0 +1,48 @@
+"""0/0: a feature is divided by its own standard deviation, which is zero in some batches.
+
+## Story
+Each batch is standardised by its own statistics, without a small number in the denominator. Most measurements are
+missing and read as zero; sooner or later a batch comes in which one of them is missing everywhere.
+
+## What to see
+A finite loss until such a batch comes; then NaN for good.
+
+## Source
+Seed 2's table of NaN sources, "division by zero in normalization".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import is_lost
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["nonfinite-loss", "nonfinite-gradient", "nonfinite-activation", "nonfinite-weights", "nonfinite-input"]],
+    onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
+    harm=is_lost,
+)
+def nan_zero_over_zero(case: Case) -> None:
+    task = data.wine(case.seed)
+    task = task.with_(x=task.x * (torch.rand(task.x.shape) < 0.12), x_val=task.x_val)
+    small = 0.0 if case.sick else 1e-3
+    model = nn.Sequential(BatchStandardise(small), *models.mlp([13, 32, 3]))
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, batch=32)
+
+
+class BatchStandardise(nn.Module):
+    """(x − mean) / (deviation + small), of the batch at hand."""
+
+    def __init__(self, small: float) -> None:
+        super().__init__()
+        self.small = small
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - x.mean(0)) / (x.std(0, unbiased=False) + self.small)

@@ -1,0 +1,32 @@
+"""Inputs on scales from 0.1 to 1,700: one measurement drowns the others.
+
+## Story
+The wine data as they come: twelve measurements near one and proline near a thousand. Without standardising, the loss is
+steep in one direction and flat in the rest, and no learning rate suits both.
+
+## What to see
+Inputs far from zero mean and unit scale; a first loss far above chance; a loss that stalls.
+
+## Source
+Seed 2, checklist 5; LeCun et al. (1998), Efficient backprop.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["unnormalised-input", "loss-at-chance", "stuck-from-start", "dead-units", "stalled-loss"]],
+    harm=ends_worse("val/accuracy", by=0.1),
+)
+def one_feature_in_thousands(case: Case) -> None:
+    task = data.wine(case.seed, standardised=not case.sick)
+    model = models.mlp([13, 32, 3])
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, batch=32)

@@ -1,0 +1,34 @@
+"""The loss bounces between the walls of the valley and gets no further down.
+
+## Story
+The learning rate is right for the slope at the beginning and too high for the valley at the end: each step crosses it.
+Nothing diverges, nothing is NaN, and a third of the accuracy is missing.
+
+## What to see
+A loss that keeps swinging by half its level without a trend; gradient norms swing with it.
+
+## Source
+Seed 2, loss curve pathologies, "oscillating"; the four gradient regimes.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_higher
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["oscillating-loss", "oscillating-gradient", "noisy-loss", "oversized-update", "stalled-loss"]],
+    doses={"mild": 0.42, "marked": 0.46, "severe": 0.5},
+    harm=ends_higher("val/loss", times=1.8),
+)
+def oscillating_loss(case: Case) -> None:
+    task = data.digits(case.seed)
+    model = models.mlp([64, 128, 64, 10])
+    rate = case.dose if case.sick else 0.02
+    train(case, model, torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9), task, steps=400)

@@ -1,0 +1,42 @@
+"""A sigmoid head that starts saturated, under squared error: the gradient is gone before it begins.
+
+## Story
+The last layer was initialised a hundred times too large, so that every sigmoid begins at 0 or 1. Squared error
+multiplies by the sigmoid's slope, which is zero there: answers are wrong, and nothing says so.
+
+## What to see
+A loss that hardly moves far from its minimum, with a gradient norm near zero.
+
+## Source
+The four gradient regimes; Glorot and Bengio (2010) on saturation.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["faded-gradient", "saturated-units", "stuck-from-start", "vanishing-gradient", "undersized-update"]],
+    doses={"mild": 30.0, "marked": 100.0, "severe": 300.0},
+    harm=ends_worse("val/loss", by=0.05),
+)
+def saturated_head(case: Case) -> None:
+    task = data.digits(case.seed)
+    model = nn.Sequential(*models.mlp([64, 64, 10]), nn.Sigmoid())
+    gain = case.dose if case.sick else 1.0
+    with torch.no_grad():
+        model[2].weight *= gain
+
+    def loss(answers: Tensor, targets: Tensor) -> Tensor:
+        return F.mse_loss(answers, F.one_hot(targets, 10).float())
+
+    train(case, model, torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9), task, loss=loss)

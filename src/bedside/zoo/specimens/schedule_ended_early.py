@@ -1,0 +1,40 @@
+"""The schedule is over when the run is a quarter through: the rest is spent at zero.
+
+## Story
+The scheduler counts epochs and was given steps, or the run was made longer and the schedule was not. The learning rate
+reaches zero early, and the optimizer becomes a statue for the rest of the budget.
+
+## What to see
+A loss that goes flat exactly where the learning rate reaches zero.
+
+## Source
+Seed 3, "cosine decays to zero before training is done"; seed 2's production scenario.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+STEPS = 300
+
+
+@specimen(
+    kind="GPT",
+    expects=[["schedule-ended-early", "vanished-learning-rate", "stalled-loss", "undersized-update"]],
+    doses={"mild": 0.5, "marked": 0.25, "severe": 0.12},
+    onset=lambda run: int(np.argmax(run.series("lr").values < 1e-6)),
+    harm=ends_worse("val/loss", by=0.1),
+)
+def schedule_ended_early(case: Case) -> None:
+    task = data.text(case.seed)
+    model = models.GPT()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    planned = int(STEPS * case.dose) if case.sick else STEPS
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / planned))
+    train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler)

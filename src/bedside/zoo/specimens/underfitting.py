@@ -1,0 +1,35 @@
+"""A bottleneck of one unit: the network cannot hold what it should learn.
+
+## Story
+The hidden layer has a single unit (a width read from the wrong line of the configuration). Ten digits on one number
+line cannot be told apart, however long one trains.
+
+## What to see
+Training and validation loss flatten early, together, far above where they should be.
+
+## Source
+Seed 2, loss curve pathologies, "underfit".
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_worse
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="MLP",
+    expects=[["underfitting", "stalled-loss"]],
+    doses={"mild": 2, "marked": 1},
+    harm=ends_worse("val/accuracy", by=0.2),
+)
+def underfitting(case: Case) -> None:
+    task = data.digits(case.seed)
+    width = case.dose if case.sick else 64
+    model = models.mlp([64, width, 10], nn.Tanh)
+    train(case, model, torch.optim.Adam(model.parameters(), lr=1e-2), task, steps=600)

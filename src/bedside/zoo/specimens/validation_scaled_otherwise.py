@@ -1,0 +1,35 @@
+"""Validation data are prepared in another way than training data.
+
+## Story
+The training pictures are divided by their maximum, the held-out ones are not. The network has never seen numbers of
+that size, and its answers are loud and wrong from the first evaluation on.
+
+## What to see
+A validation loss far above the training loss from the beginning, although the training loss is fine.
+
+## Source
+Seed 2, checklist; seed 3, "validation loss much higher than training".
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bedside.zoo import data, models
+from bedside.zoo.harm import ends_higher
+from bedside.zoo.loop import train
+from bedside.zoo.specimen import Case, specimen
+
+
+@specimen(
+    kind="conv net",
+    expects=[["gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
+    doses={"mild": 3.0, "marked": 6.0, "severe": 16.0},
+    harm=ends_higher("val/loss", times=2.5),
+)
+def validation_scaled_otherwise(case: Case) -> None:
+    task = data.images(case.seed)
+    stretch = case.dose if case.sick else 1.0
+    task = task.with_(x_val=task.x_val * stretch + stretch - 1)
+    model = models.ConvNet()
+    train(case, model, torch.optim.Adam(model.parameters(), lr=2e-3), task, steps=240)
