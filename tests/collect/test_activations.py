@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from bedside.collect.sample import ELEMENTS, coprime_stride, sample
+from bedside.collect.sample import ELEMENTS, coprime_stride, sample, table
 
 
 class Net(nn.Module):
@@ -35,6 +35,17 @@ def slow(tensor):
         "activation_max": float(values.abs().max()),
         "zero_fraction": float((values == 0).double().mean()),
         "nonfinite_activations": float((~values.isfinite()).double().mean()),
+        **variations(tensor.detach().double()),
+    }
+
+
+def variations(tensor):
+    """Of the whole output as (samples, units), by the definition: spread around the other direction's means."""
+    grid = tensor.reshape(-1, tensor.shape[-1]) if tensor.dim() < 4 else tensor.reshape(len(tensor), -1)
+    rms = grid.square().mean().sqrt()
+    return {
+        "batch_variation": float(grid.var(0, correction=0).mean().sqrt() / rms),
+        "unit_variation": float(grid.var(1, correction=0).mean().sqrt() / rms),
     }
 
 
@@ -157,6 +168,40 @@ def test_any_memory_layout_can_be_sampled(how):
     view = sample(tensor, turn=3)
     assert len(view) <= ELEMENTS
     assert set(view.tolist()) <= set(tensor.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("shape", [(5,), (64, 784), (8, 256, 96), (32, 16, 24, 24), (2, 100_000)])
+def test_a_table_is_spread_over_samples_and_units(shape):
+    tensor = torch.randn(shape)
+    for features_last in (True, False):
+        views = [table(tensor, turn, features_last) for turn in range(5)]
+        assert len({view.shape for view in views}) == 1
+        assert views[0].numel() <= ELEMENTS
+        assert views[0].dim() == 2
+
+
+def test_a_layer_whose_units_are_all_alike_has_no_unit_variation(tmp_path):
+    model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 6))
+    nn.init.constant_(model[0].weight, 0.1)
+    nn.init.constant_(model[0].bias, 0.0)
+    run = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=1)
+    assert run.series("unit_variation", "0").last < 1e-3
+    assert run.series("batch_variation", "0").last > 0.5
+    assert run.series("unit_variation", "2").last > 0.1
+
+
+def test_an_output_that_does_not_depend_on_the_input_has_no_batch_variation(tmp_path):
+    model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 2))
+    nn.init.zeros_(model[0].weight)
+    run = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=1)
+    assert run.series("batch_variation", "1").last < 1e-3
+    assert run.series("unit_variation", "1").last > 0.5
+
+
+def test_the_kinds_of_non_linearities_are_told(tmp_path):
+    run = train(Net(), tmp_path, lambda step: torch.randn(4, 1, 8, 8))
+    [event] = run.events_of("nonlinearities")
+    assert event.data == {"act": "relu", "sigmoid": "sigmoid", "head.1": "tanh"}
 
 
 def test_the_stride_has_no_factor_in_common_with_the_size():

@@ -25,7 +25,7 @@ def sgd(model):
 
 
 def troubles(run):
-    ordinary = {"coverage", "mode", "cost", "accumulation"}
+    ordinary = {"coverage", "mode", "cost", "accumulation", "nonlinearities"}
     return {event.kind for event in run.events} - ordinary
 
 

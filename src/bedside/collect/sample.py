@@ -1,8 +1,8 @@
-"""A few thousand elements of a tensor, spread evenly over it, without copying it.
+"""A few thousand elements of a tensor, spread evenly over samples and units, without copying it.
 
 A stride that divides a dimension would always look at the same positions (measured on a language model: standard
-deviations wrong by up to 93 %), so the stride shares no factor with the number of elements, and where it begins moves
-on from sample to sample.
+deviations wrong by up to 93 %), so strides share no factor with what they stride over, and where they begin moves on
+from sample to sample.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 ELEMENTS = 4096  # a share of zeros is then known to 0.8 points, a mean to 1.6 % of the spread
+ROWS = 64  # of these, so that both directions have enough to judge variation by
 COPIED = 1 << 16  # elements up to which a tensor with gaps is copied whole
 
 
@@ -22,20 +23,47 @@ def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
     count = tensor.numel()
     if count <= most:
         return tensor.reshape(-1)
-    stride = coprime_stride(count, most)
-    length = (count - stride + 1) // stride
-    offset = turn % stride
     if _is_dense(tensor):  # in memory order: for statistics any order is as good
+        offset, stride, length = spread(count, most, turn)
         return tensor.as_strided((length,), (stride,), tensor.storage_offset() + offset)
     if count <= COPIED:
+        offset, stride, length = spread(count, most, turn)
         return tensor.reshape(-1)[offset : offset + length * stride : stride]
-    # With gaps between its elements: the first few slices, each whole.
+    # With gaps between its elements: a few slices, each whole.
     slices = max(1, most * len(tensor) // count)
     return sample(tensor[turn % (len(tensor) - slices + 1) :][:slices].reshape(-1), turn, most)
 
 
+def table(tensor: Tensor, turn: int, features_last: bool) -> Tensor:
+    """A view of at most `ELEMENTS` elements as (samples, units); equally many for tensors of the same shape.
+
+    With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels of an
+    image) a sample is one element of the batch, and its units are everything else.
+    """
+    tensor = tensor.detach()
+    if tensor.dim() < 2:
+        return tensor.reshape(1, -1)[:, :ELEMENTS]
+    flat = tensor.reshape(-1, tensor.shape[-1]) if features_last else tensor.reshape(len(tensor), -1)
+    rows, columns = flat.shape
+    if rows * columns <= ELEMENTS:
+        return flat
+    many = min(rows, max(ROWS, ELEMENTS // columns))
+    first, step, many = spread(rows, many, turn)
+    start, stride, length = spread(columns, max(1, ELEMENTS // many), turn)
+    return flat[first : first + many * step : step, start : start + length * stride : stride]
+
+
+def spread(count: int, most: int, turn: int) -> tuple[int, int, int]:
+    """(first, stride, how many) of `count` places; how many depends on the sizes alone, the first on the turn."""
+    if count <= most:
+        return 0, 1, count
+    stride = coprime_stride(count, most)
+    length = (count - stride + 1) // stride
+    return turn % stride, stride, max(1, length)
+
+
 def coprime_stride(count: int, most: int) -> int:
-    """The first stride that leaves at most `most` elements and has no factor in common with `count`."""
+    """The first stride that leaves at most `most` places and has no factor in common with `count`."""
     stride = -(-count // most)
     while math.gcd(stride, count) != 1:
         stride += 1

@@ -94,6 +94,12 @@ SATURATED_FRACTION = Vital(
 NONFINITE_ACTIVATIONS = Vital(
     "nonfinite_activations", "forward", "Share of NaN and infinities in the module's output.", per="module"
 )
+BATCH_VARIATION = Vital(
+    "batch_variation", "forward", "How much the output differs between samples, as a share of its RMS.", per="module"
+)
+UNIT_VARIATION = Vital(
+    "unit_variation", "forward", "How much the output differs between units, as a share of its RMS.", per="module"
+)
 DEAD_FRACTION = Vital(
     "dead_fraction", "forward", "Share of a ReLU-like layer's units that no recent batch activated.", per="module"
 )
@@ -167,6 +173,8 @@ VITALS: dict[str, Vital] = {
         ZERO_FRACTION,
         SATURATED_FRACTION,
         NONFINITE_ACTIVATIONS,
+        BATCH_VARIATION,
+        UNIT_VARIATION,
         DEAD_FRACTION,
         DEAD_UNITS,
         DYING_UNITS,
