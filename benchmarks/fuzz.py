@@ -281,6 +281,19 @@ def fuzz(reader: str, files: int, folder: Path) -> dict[str, object]:
     }
 
 
+def write(results: list[dict[str, object]]) -> None:
+    """Into the table, in place of what it said about these readers."""
+    kept: list[dict[str, object]] = []
+    if RESULTS.exists():
+        with RESULTS.open() as file:
+            done = {result["reader"] for result in results}
+            kept = [dict(row) for row in csv.DictReader(file) if row["reader"] not in done]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(results[0]))
+        writer.writeheader()
+        writer.writerows(sorted([*kept, *results], key=lambda row: list(SEEDS).index(str(row["reader"]))))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=100_000)
@@ -301,12 +314,7 @@ def main() -> None:
         for reader in options.reader or SEEDS:
             results.append(fuzz(reader, options.files, Path(folder)))
             print(results[-1], flush=True)
-    if not options.reader:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(results[0]))
-            writer.writeheader()
-            writer.writerows(results)
+            write(results)
     sys.exit(any(result["failure"] for result in results))
 
 

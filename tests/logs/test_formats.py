@@ -257,3 +257,18 @@ def test_aim_without_its_package_says_what_to_install(tmp_path):
     with pytest.raises(NotARun) as error:
         load(tmp_path)
     assert str(error.value).splitlines()[-1] == "  Try: pip install aim"
+
+
+def test_settings_beside_a_log_are_the_runs(tmp_path):
+    (tmp_path / "metrics.csv").write_text("epoch,step,train_loss\n0,1,2.0\n0,2,1.0\n")
+    (tmp_path / "hparams.yaml").write_text("lr: 0.1\nmodel: !!python/object:os.system {}\n")
+    assert load(tmp_path).config["learning_rate"] == 0.1
+    state = {"log_history": [{"step": 1, "loss": 1.0}], "global_step": 1, "max_steps": 9}
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf" / "trainer_state.json").write_text(json.dumps(state))
+    (tmp_path / "hf" / "config.json").write_text(
+        json.dumps({"vocab_size": 50257, "id2label": {"0": "a", "1": "b"}, "x": 1})
+    )
+    config = load(tmp_path / "hf").config
+    assert (config["vocab_size"], config["classes"], config["max_steps"]) == (50257, 2, 9)
+    assert "x" not in config

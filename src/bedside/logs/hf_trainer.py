@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bedside.logs.beside import settings_beside
 from bedside.logs.format import Format, Unreadable, text_of
 from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
@@ -46,7 +47,8 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
         raise Unreadable("none of its trainer_state.json files can be read")
     state = max(states, key=lambda found: (number(found.get("global_step")) or 0, len(found["log_history"])))
     log = Log("hf-trainer")
-    log.config = {k: v for k, v in state.items() if isinstance(v, (int, float, str, bool))}
+    log.config = settings_beside(paths[0])
+    log.config.update({k: v for k, v in state.items() if isinstance(v, (int, float, str, bool))})
     for record in state["log_history"]:
         if isinstance(record, Mapping):
             _record(log, record)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.config import plain_yaml
-from bedside.logs.format import Format, text_of
+from bedside.logs.beside import settings_beside
+from bedside.logs.format import Format
 from bedside.logs.log import Log
 from bedside.logs.table import header_of, read_table
 
@@ -21,9 +21,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
     log = read_table(paths[0], "lightning")
-    hparams = paths[0].with_name("hparams.yaml")
-    if hparams.is_file():
-        log.config.update(plain_yaml(text_of(hparams, 2**20)))
+    log.config.update(settings_beside(paths[0]))
     return log
 
 

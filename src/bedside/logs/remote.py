@@ -16,10 +16,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bedside.errors import NoSuchPath, NotARun
+from bedside.logs import beside
 from bedside.logs.tree import RunFiles, may_be_a_log
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
-BESIDE = ("hparams.json", "hparams.yaml", "meta.yaml")  # not logs themselves, but readers look at them
+BESIDE = (*beside.YAML, *beside.JSON)  # no logs themselves, but readers look at them
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:

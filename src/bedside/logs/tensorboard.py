@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bedside.logs.beside import settings_beside
 from bedside.logs.format import Format, Unreadable
 from bedside.logs.log import Column, Log
 from bedside.logs.names import SPLITS
@@ -32,7 +33,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    log = Log("tensorboard")
+    log = Log("tensorboard", config=settings_beside(paths[0]))
     top = Path(os.path.commonpath([path.parent for path in paths]))
     folders: dict[str, Scalars] = {}
     for path in sorted(paths, key=lambda p: (str(p.parent), p.name)):

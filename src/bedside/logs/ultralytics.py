@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from bedside.logs.beside import settings_beside
 from bedside.logs.format import Format, head_of
 from bedside.logs.log import Log
 from bedside.logs.table import header_of, read_table
@@ -26,6 +27,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
     rename = {name: _validation(name) for name in names if name.startswith("metrics/")}
     log = read_table(paths[0], "ultralytics", rename=rename)
     log.parts_add_up = True
+    log.config.update(settings_beside(paths[0]))
     return log
 
 
