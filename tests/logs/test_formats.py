@@ -272,3 +272,9 @@ def test_settings_beside_a_log_are_the_runs(tmp_path):
     config = load(tmp_path / "hf").config
     assert (config["vocab_size"], config["classes"], config["max_steps"]) == (50257, 2, 9)
     assert "x" not in config
+
+
+def test_the_guide_lists_every_format():
+    guide = (Path(__file__).parents[2] / "docs" / "logs.md").read_text(encoding="utf-8")
+    listed = [line.split("`")[1] for line in guide.splitlines() if line.startswith("| `") and "--format-in" not in line]
+    assert sorted(listed) == sorted(["bedside", *(each.name for each in FORMATS)])
