@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bedside.collect.activations import Activations
+from bedside.collect.attention import Attention
 from bedside.collect.collector import Collector
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
@@ -21,4 +22,5 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Labels,
     Activations,
     DeadUnits,
+    Attention,
 )
