@@ -62,7 +62,7 @@ class Limits:
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_to_fall(run, limits.fewest)
-    blocks = in_blocks(series, most=limits.fewest)
+    blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     third = blocks.means[-max(2, len(blocks) // 3) :]
     now = float(np.median(third))
     chance = chance_level(run.config, now)

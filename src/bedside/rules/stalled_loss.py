@@ -58,7 +58,7 @@ class Limits:
 @rule("LOS104", severity=Severity.WARNING, needs=[], limits=Limits())
 def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_to_fall(run, limits.fewest)
-    blocks = in_blocks(series, most=limits.fewest)
+    blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     means = blocks.means
     since = flat_since(blocks)
     fell = float(means[0] - means[-1])

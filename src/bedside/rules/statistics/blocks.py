@@ -9,6 +9,7 @@ import numpy as np
 from bedside.record.series import Series, Steps, Values
 from bedside.rules.statistics.noise import autocorrelation_time, noise_level
 
+FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory cannot be told from the curve's shape anyway
 MOST_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
 
 
@@ -34,8 +35,9 @@ class Blocks:
 def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = None) -> Blocks:
     """The finite readings of `series` in at most `most` blocks; `size` fixes the readings in a block instead.
 
-    A block is at least two autocorrelation times long. Blocks hold equally many readings, and readings that do not
-    fill a block go to the first one, so that the present is never judged on a short block.
+    A block is two autocorrelation times long or longer, as long as that leaves eight of them. Blocks hold equally many
+    readings, and readings that do not fill a block go to the first one, so that the present is never judged on a short
+    block.
     """
     finite = series.finite()
     n = len(finite)
@@ -44,7 +46,8 @@ def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = Non
         return Blocks(np.empty(0, np.int64), np.empty(0, np.int64), nothing, nothing, size or 1)
     if size is None:
         memory = autocorrelation_time(finite.values)
-        size = max(-(-n // most), int(np.ceil(2 * memory)) if memory > 1.5 else 1)
+        independent = int(np.ceil(2 * memory)) if memory > 1.5 else 1
+        size = max(-(-n // most), min(independent, n // FEWEST_BLOCKS))
     size = max(1, min(size, n))
     starts = np.arange(n % size, n, size)
     starts[0] = 0

@@ -11,6 +11,7 @@ from bedside.record.series import Values
 MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation
 KNOTS = 8  # the slow shape taken out before looking for memory: enough for a curve, too few for its noise
+FEWEST_WITH_MEMORY = 8  # readings of a quarter: fewer have no autocorrelation to speak of
 FEWEST_AT_A_KNOT = 5  # a median of five ignores two wild readings
 
 
@@ -49,25 +50,35 @@ def wander(values: Values) -> float:
 def autocorrelation_time(values: Values) -> float:
     """How many readings make one independent one: 1 for white noise, (1 + φ) / (1 − φ) for AR(1).
 
-    The slow shape of the curve is taken out first, and outliers are pulled in, so that neither a falling loss nor
-    one spike looks like memory. Memory longer than an eighth of the curve cannot be told from its shape.
+    The median over the quarters of the curve (short curves are taken whole), each with its own slope taken out and its
+    outliers pulled in, so that neither a steep beginning, nor a bend, nor one spike looks like memory. Memory much
+    longer than a tenth of the curve cannot be told from its shape, and is underestimated.
     """
-    n = len(values)
-    if n < 3 * KNOTS:
+    if len(values) < 3 * FEWEST_WITH_MEMORY:
         return 1.0
-    residual = values - _slow_shape(values)
+    parts = 4 if len(values) >= 16 * FEWEST_WITH_MEMORY else 1
+    return float(np.median([_memory(part) for part in np.array_split(values, parts)]))
+
+
+def _memory(values: Values) -> float:
+    """1 + 2 Σ ρ(k), up to the lag at which ρ can no longer be told from zero."""
+    n = len(values)
+    places = np.arange(n) - (n - 1) / 2
+    middle, reach = float(np.median(values)), 5 * mad(values)
+    values = np.clip(values, middle - reach, middle + reach)
+    residual = values - values.mean()
+    residual = residual - places * float(places @ residual) / float(places @ places)
     spread = mad(residual)
     if spread == 0.0:
         return 1.0
     residual = np.clip(residual / spread, -3, 3)
     residual = residual - residual.mean()
     size = 1 << (2 * n - 1).bit_length()
-    power = np.abs(np.fft.rfft(residual, size)) ** 2
-    correlation = np.fft.irfft(power, size)[: n // 2]
+    correlation = np.fft.irfft(np.abs(np.fft.rfft(residual, size)) ** 2, size)[: n // 2]
     if correlation[0] <= 0:
         return 1.0
     correlation = correlation / correlation[0]
-    below = np.flatnonzero(correlation < 2 / np.sqrt(n))  # no longer distinguishable from none
+    below = np.flatnonzero(correlation < 2 / np.sqrt(n))
     memory = correlation[1 : int(below[0])] if len(below) else correlation[1:]
     return float(1 + 2 * memory.sum())
 
