@@ -30,8 +30,13 @@ def test_stays_silent_when_weights_grow_ever_more_slowly():
     assert not runaway_weights.check(a_run(loss=2.3, param_norm=5 + 1.5 * np.sqrt(STEPS)))
 
 
+def test_speaks_before_the_loss_suffers_when_the_growth_is_exponential():
+    [found] = runaway_weights.check(a_run(loss=np.geomspace(2.3, 0.1, 300), param_norm=5 * 1.02**STEPS))
+    assert "has not suffered yet" in found.message
+
+
 def test_stays_silent_when_the_loss_pays_for_the_growth():
-    run = a_run(loss=np.geomspace(2.3, 0.1, 300), param_norm=5 * 1.01**STEPS)
+    run = a_run(loss=np.geomspace(2.3, 0.1, 300), param_norm=5 * 1.007**STEPS)
     assert not runaway_weights.check(run)
 
 

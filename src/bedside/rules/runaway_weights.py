@@ -9,8 +9,9 @@ steps) ends in saturation or overflow.
 
 ## How it decides
 Either `grown` times as large as at a tenth of the run, with each quarter adding more than the one before, or `blown`
-times as large as at the first step, in whatever way. In both cases the loss of the last quarter must not be better
-than it was while the weights were still calm. Modules are named when their own norm has multiplied likewise.
+times as large as at the first step, in whatever way. In both cases the loss must not be better now than it was while
+the weights were still calm; only a growth that is faster and faster and more than `tenfold` counts in any case.
+Modules are named when their own norm has multiplied likewise.
 
 ## When it is wrong
 Norms that start at almost nothing. It judges the whole model, so that a zero-initialised layer does not count.
@@ -53,6 +54,7 @@ from bedside.rules.windows import spread_evenly
 @dataclass(frozen=True)
 class Limits:
     grown: float = 5.0  # times; 96 healthy small nets: at most 3 after their first tenth, and ever more slowly
+    tenfold: float = 10.0  # times, faster and faster: it ends badly, whatever the loss says until then
     blown: float = 30.0  # times: no healthy net multiplies its weights like that
     start: float = 0.1  # of the run, where the comparison begins: initialisations may be tiny
     better: float = 0.95  # of the earlier loss: an improvement that growth could be paying for
@@ -69,7 +71,8 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     start = start if faster else 0
     before, after = float(norms.values[start]), norms.median(5)
     growth = after / before if before > 0 else 0.0
-    if growth < (limits.grown if faster else limits.blown) or _loss_improved(run, norms, start, limits):
+    improved = _loss_improved(run, norms, start, limits)
+    if growth < (limits.grown if faster else limits.blown) or (improved and not (faster and growth > limits.tenfold)):
         return
     first = int(norms.steps[start + int(np.argmax(norms.values[start:] > 1.5 * before))])
     owners = [series.owner for series in leaves(run, PARAM_NORM)]
@@ -80,7 +83,7 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     yield runaway_weights.finding(
         f"The weights grew {number(growth, 2)}-fold after {moment(run, int(norms.steps[start]))}, "
         f"from {number(before)} to {number(after)}{', faster and faster' if faster else ''}{worst}, "
-        "and the loss did not improve.",
+        f"and the loss {'has not suffered yet' if improved else 'did not improve'}.",
         first_step=first,
         last_step=norms.last_step,
         confidence=0.9 if growth > 3 * limits.grown and faster else 0.75,
