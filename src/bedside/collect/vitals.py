@@ -7,10 +7,12 @@ from bedside.collect.attention import Attention
 from bedside.collect.collector import Collector
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
+from bedside.collect.gradient_noise import GradientNoise
 from bedside.collect.graph import FirstGraph
 from bedside.collect.inputs import Inputs
 from bedside.collect.labels import Labels
 from bedside.collect.loop import Loop
+from bedside.collect.numerics import Numerics
 from bedside.collect.schedulers import Schedulers
 
 COLLECTORS: tuple[type[Collector], ...] = (
@@ -23,4 +25,6 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Activations,
     DeadUnits,
     Attention,
+    Numerics,
+    GradientNoise,
 )

@@ -1,0 +1,97 @@
+"""How noisy the gradient is: the cosine between the gradients of two successive steps, and the noise scale.
+
+Two batches of one size see nearly the same weights, so their gradients are one signal G with two independent noises:
+the product of the two estimates |G|², and half the squared difference the noise. Their quotient is the gradient noise
+scale in units of the present batch (McCandlish et al., 2018, up to the batch size as a factor): far below one, a smaller
+batch would do as well; far above one, averaging over more samples pays. Single pairs are noisy, so sums over recent
+pairs are divided, not the pairs' own quotients.
+
+Only a few elements of each gradient are kept, the same ones at every step, which is a fair sample of both sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.freight import Ticket
+from bedside.collect.sample import sample
+from bedside.record.missing import MISSING
+
+ELEMENTS = 1024  # per parameter
+MEMORY = 0.95  # of the sums survives a pair: about the last twenty pairs count
+VITALS = ("gradient_cosine", "gradient_noise")
+
+
+class GradientNoise(Collector):
+    """Keeps a few elements of the gradient of a sampled step, and compares them with the next step's."""
+
+    name = "gradient_noise"
+    vitals = VITALS
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._last: tuple[int, Tensor] | None = None  # step, elements
+        self._pairs: list[tuple[int, Ticket]] = []
+        self._signal = self._noise = 0.0
+
+    def attach(self, step: int) -> None:
+        self._due = True
+
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        step = self.patient.step
+        follows = self._last is not None and self._last[0] == step - 1
+        if closure or optimizer is not self.patient.optimizers[0] or not (self._due or follows):
+            return
+        now = elements(optimizer)
+        if now is None:
+            return
+        if follows and self._last is not None and self._last[1].shape == now.shape:
+            before = self._last[1]
+            products = torch.stack([before @ now, before @ before, now @ now])
+            self._pairs.append((step, self.freight.put(products)))
+        self._last = (step, now) if self._due else None
+
+    def detach(self, step: int) -> None:
+        self._due = False
+
+    def rows(self) -> Iterable[RowSet]:
+        pairs, self._pairs = self._pairs, []
+        if not pairs:
+            return
+        values = np.full((len(pairs), 2), MISSING)
+        for row, (_, ticket) in zip(values, pairs, strict=True):
+            product, first, second = ticket.numbers
+            if not np.isfinite(ticket.numbers).all() or first <= 0 or second <= 0:
+                continue
+            row[0] = product / np.sqrt(first * second)
+            # Clipping and a falling loss change the length of a gradient: pairs count alike if both have length one.
+            self._signal = MEMORY * self._signal + row[0]
+            self._noise = MEMORY * self._noise + (1 - row[0])
+            if self._signal > 0:
+                row[1] = self._noise / self._signal
+        yield RowSet("gradient_noise", [(vital, "") for vital in VITALS], [step for step, _ in pairs], values)
+
+
+def elements(optimizer: Optimizer) -> Tensor | None:
+    """A few elements of every gradient, weighted so that their products estimate those of the whole."""
+    parts: list[Tensor] = []
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None or gradient.layout is not torch.strided or hasattr(gradient, "to_local"):
+                continue
+            if not gradient.is_floating_point():
+                continue
+            part = sample(gradient, 0, ELEMENTS).float()
+            parts.append(part * (gradient.numel() / part.numel()) ** 0.5)
+    if not parts:
+        return None
+    device = parts[0].device
+    return torch.cat([part.to(device, non_blocking=True) for part in parts])
