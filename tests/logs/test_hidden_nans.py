@@ -56,6 +56,13 @@ def test_a_loss_logged_every_tenth_row_is_only_sparse(csv):
     assert np.isfinite(run.loss.values).all()
 
 
+def test_an_evaluation_every_third_row_of_a_bare_table_is_only_sparse(csv):
+    rows = [f"{i},{1.0 / (i + 1) if i % 3 == 0 else ''}" for i in range(32)]
+    run = csv(*rows, header="step,val_loss", name="log.csv")
+    assert len(run.series("val/loss")) == 11
+    assert np.isfinite(run.series("val/loss").values).all()
+
+
 def test_a_file_that_writes_nan_itself_leaves_blank_for_missing(csv):
     run = csv("1,0.1,3.0", "2,0.2,2.0", "3,nan,1.0", "4,0.4,", header="step,accuracy,loss", name="log.csv")
     assert run.loss.values.tolist() == [3.0, 2.0, 1.0]

@@ -7,9 +7,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from bedside.logs.axis import find_axis, other_steps
+from bedside.logs.blank_cells import recover_nans
 from bedside.logs.format import Format, Unreadable
 from bedside.logs.log import Column, Log
 from bedside.logs.names import read_name
@@ -17,9 +16,6 @@ from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 
 MOST_COLUMNS = 20_000
-SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
-LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
-BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together
 
 
 def delimiter_of(line: str) -> str:
@@ -63,7 +59,7 @@ def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, renam
     numbers = [[number(cell) for cell in column] for column in columns]
     fill_log(log, names, numbers)
     if blank_may_be_nan and not any(cell.strip().lower() in ("nan", "-nan") for column in columns for cell in column):
-        _recover_nans(log, names, numbers, damaged)
+        recover_nans(log, names, numbers, damaged)
     return log
 
 
@@ -133,74 +129,6 @@ def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | 
             array("d", kept),
         )
     log.rows = rows
-
-
-def _recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]], damaged: set[int]) -> None:
-    """pandas writes NaN as a blank cell; beside filled siblings a blank loss was NaN."""
-    clocks = {i for i, name in enumerate(names) if name not in log.columns}
-    suspects = [i for i, name in enumerate(names) if read_name(name).kind in ("loss", "grad_norm") and i not in clocks]
-    if not suspects or not any(value is None for i in suspects for value in numbers[i]):
-        return
-    filled = np.array([[value is not None for value in column] for column in numbers], bool)
-    filled[list(clocks)] = False
-    axis = find_axis(names)
-    steps = numbers[list(names).index(axis[0])] if axis else [float(i) for i in range(len(numbers[0]))]
-    told = []
-    for i in suspects:
-        near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
-        rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None and r not in damaged]
-        column = log.columns.get(names[i])
-        if not rows or column is None:
-            continue
-        for row in rows:
-            column.append(steps[row] or 0.0, float("nan"), row)
-        told.append(f"{len(rows)} of {names[i]}")
-    if told:
-        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
-
-
-def _beside(name: str, loss: str) -> bool:
-    """Whether a metric is of the same split as a loss, and none itself: `validation/wer`, `validation/num_examples`."""
-    mine, its = read_name(name), read_name(loss)
-    return bool(its.split) and mine.split == its.split and mine.kind != "loss"
-
-
-def hidden_nans(
-    filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column: int, near: Sequence[int] = ()
-) -> list[int]:
-    """Rows in which `column` is blank although the columns that always came with it are there.
-
-    `filled[i, row]` says which cells have a value; where there are columns `near` it, one of these must be there.
-    Also rows in which nothing at all was written after the column's own kind of row: what they held was blank.
-    """
-    mine = filled[column]
-    present = np.flatnonzero(mine)
-    if len(present) < BEFORE or mine.all():
-        return []
-    first = present[0]
-    siblings = [
-        i
-        for i in range(len(filled))
-        if i != column and filled[i, first] and not filled[i, :first].any() and filled[i, present].all()
-    ]
-    found: set[int] = set()
-    if siblings:
-        there = filled[siblings].mean(axis=0) > SIBLINGS_FILLED
-        close = [i for i in siblings if i in near]
-        if close:
-            there &= filled[close].any(axis=0)
-        blank = np.flatnonzero(~mine & there)
-        blank = blank[blank > first]
-        if len(blank) and (present < blank[0]).sum() >= BEFORE:
-            lone = (blank < present[-1]).sum()
-            if lone <= LONE_BLANKS * len(present):
-                found |= {int(row) for row in blank}
-    empty = np.flatnonzero(~filled.any(axis=0))
-    if len(empty):
-        written = np.flatnonzero(filled.any(axis=0))
-        before = np.searchsorted(written, empty) - 1
-        found |= {int(r) for r, b in zip(empty, before, strict=True) if b >= 0 and mine[written[b]]}
-    return sorted(found)
 
 
 FORMAT = Format("csv", "CSV or TSV with a step or epoch column", recognises, read)
