@@ -2,9 +2,9 @@
 
 Two batches of one size see nearly the same weights, so their gradients are one signal G with two independent noises:
 the product of the two estimates |G|², and half the squared difference the noise. Their quotient is the gradient noise
-scale in units of the present batch (McCandlish et al., 2018, up to the batch size as a factor): far below one, a smaller
-batch would do as well; far above one, averaging over more samples pays. Single pairs are noisy, so sums over recent
-pairs are divided, not the pairs' own quotients.
+scale in units of the present batch (McCandlish et al., 2018, up to the batch size as a factor): far below one, a
+smaller batch would do as well; far above one, averaging over more samples pays. Single pairs are noisy, so sums over
+recent pairs are divided, not the pairs' own quotients.
 
 Only a few elements of each gradient are kept, the same ones at every step, which is a fair sample of both sums.
 """
