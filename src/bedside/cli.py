@@ -21,6 +21,7 @@ from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
 from bedside.commands.report import report
 from bedside.commands.rules import rules
+from bedside.commands.zoo import zoo
 from bedside.errors import BadOption, BedsideError, unknown_name
 
 COULD_NOT_LOOK = 2
@@ -60,7 +61,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, diagnose, explain, rules, report):
+for each in (demo, diagnose, explain, rules, report, zoo):
     commands.add_command(each)
 
 

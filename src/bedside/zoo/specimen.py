@@ -70,8 +70,8 @@ class Specimen:
     @property
     def the_line(self) -> str:
         """The line that makes it sick, as it stands in the file."""
-        lines = [line.strip() for line in inspect.getsource(self.train).splitlines() if "case.sick" in line]
-        return lines[0] if lines else ""
+        lines = self.file.read_text(encoding="utf-8").splitlines()
+        return next((line.strip() for line in lines if "case.sick" in line), "")
 
     @property
     def names(self) -> frozenset[str]:
