@@ -28,6 +28,7 @@ NOT_RUNS = frozenset(("__pycache__", "node_modules", "site-packages"))
 _CHECKPOINT = re.compile(r"checkpoint-\d+$")
 _OF_A_SPLIT = re.compile(rf"(?:^|[_-])(?:{'|'.join(sorted(SPLITS))})$")
 DEEPEST = 40
+LONG_HEAD = 2**18  # bytes more of a file whose first line is longer than HEAD
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,10 @@ def recognise(path: Path, formats: Sequence[Format]) -> Format | None:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
+            if b"\n" not in head and b"\0" not in head:  # a header or a record may be longer than that
+                head += file.read(LONG_HEAD)
         for each in formats:
-            seen = text.parts_of(path) if each is text.FORMAT and len(head) == HEAD else head
+            seen = text.parts_of(path) if each is text.FORMAT and len(head) >= HEAD else head
             if each.recognises(path, seen):
                 return each
     except OSError:
