@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, Severity
+from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate
@@ -48,12 +48,14 @@ from bedside.rules.chance import chance_level
 from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
+from bedside.rules.schedule import warming_up
 from bedside.rules.statistics import in_blocks
 
 
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 20  # readings, as for any verdict
+    steps: int = 100  # a few dozen steps may be a warm-up; see stuck-from-start
     lower: float = 0.05  # of the level: a model that was ever this much better has learned something
     start: float = 0.5  # of the level above it, for a recognised one: untrained heads begin a little above ln K
     steady: float = 0.02  # of the level: the spread of the last third
@@ -62,6 +64,10 @@ class Limits:
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_to_fall(run, limits.fewest)
+    if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:
+        raise NotEnough(f"{limits.steps} steps of {series.key}")
+    if warming_up(run):
+        raise NotEnough("steps after the warm-up of the learning rate")
     blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     third = blocks.means[-max(2, len(blocks) // 3) :]
     now = float(np.median(third))

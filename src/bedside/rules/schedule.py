@@ -85,3 +85,9 @@ def read_schedule(run: Run) -> Schedule | None:
         vanished=int(high[-1]) + 1,
         resting=int(moved[-1]) + 1 if len(moved) else 0,
     )
+
+
+def warming_up(run: Run) -> bool:
+    """The learning rate has only ever risen, and is still rising."""
+    rates = run.series("lr").finite().values
+    return len(rates) > 2 and bool((np.diff(rates) >= 0).all()) and rates[-1] > rates[-2]

@@ -36,8 +36,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.metrics import goes_up
 from bedside.record.run import Run
@@ -46,6 +44,7 @@ from bedside.rules.advice import raise_learning_rate
 from bedside.rules.ignorance import signs_of_ignorance
 from bedside.rules.losses import called, loss_to_fall, validation_metrics
 from bedside.rules.rule import rule
+from bedside.rules.schedule import warming_up
 from bedside.rules.statistics import in_blocks, trend
 
 
@@ -66,7 +65,7 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     per_epoch = run.axis == "epoch"
     if not per_epoch and length < limits.steps:
         raise NotEnough(f"{limits.steps} steps of {series.key}, has {length}")
-    if _warming_up(run):
+    if warming_up(run):
         raise NotEnough("steps after the warm-up of the learning rate")
 
     blocks = in_blocks(series, most=limits.blocks)
@@ -106,12 +105,6 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
             "Check that the optimizer holds the model's parameters, and that their gradients are not zero.",
         ],
     )
-
-
-def _warming_up(run: Run) -> bool:
-    """The learning rate has only ever risen, and is still rising."""
-    rates = run.series("lr").finite().values
-    return len(rates) > 2 and bool((np.diff(rates) >= 0).all()) and rates[-1] > rates[-2]
 
 
 def _metric_improved(run: Run) -> bool:
