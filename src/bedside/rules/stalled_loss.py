@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, Severity
+from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number, percent
 from bedside.rules.advice import moment, raise_learning_rate
@@ -43,12 +43,14 @@ from bedside.rules.chance import known_chance
 from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
+from bedside.rules.schedule import warming_up
 from bedside.rules.statistics import flat_since, how_sure, in_blocks
 
 
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 30  # readings: ten for each third
+    steps: int = 100  # a few dozen steps may be a warm-up; see stuck-from-start
     moved: float = 0.02  # of the level: less than this is stuck-from-start
     flat: float = 0.67  # of the run: a last third without any gain
     ignorant: float = 0.75  # of the chance level: knowing how frequent each token is brings a language model to 0.7
@@ -58,6 +60,10 @@ class Limits:
 @rule("LOS104", severity=Severity.WARNING, needs=[], limits=Limits())
 def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_to_fall(run, limits.fewest)
+    if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:
+        raise NotEnough(f"{limits.steps} steps of {series.key}")
+    if warming_up(run):
+        raise NotEnough("steps after the warm-up of the learning rate")
     blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     means = blocks.means
     since = flat_since(blocks)
