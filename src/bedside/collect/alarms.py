@@ -1,20 +1,23 @@
 """Live alarms: look at the growing run now and then, and speak when something begins, once.
 
-Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer.
-A loss or gradient that is no longer finite is looked at at once.
+Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer;
+only the first looks may take a little more, or a short run would be over before the second. A loss that is no longer
+finite is looked at at once.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bedside.diagnose import examine
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 
 SHARE = 0.003  # of the run's time, where there is no budget to take a part of
+GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
+SPACING = 0.1  # of the run: within the grace the next look waits until the run has grown by this much
 
 
 class Alarms:
@@ -26,18 +29,27 @@ class Alarms:
         self._share = share
         self._said: dict[str, Severity] = {}
         self._began = time.perf_counter()
+        self._finite = True
+        self._step = self._looked_at = 0  # the newest step, and the one at which it was last looked
         self.spent = 0.0
         self.looks = 0
 
-    def due(self) -> bool:
+    def due(self, losses: Sequence[tuple[int, float]] = ()) -> bool:
+        """Whether to look now, given the (step, loss) pairs that are new."""
+        finite = all(loss - loss == 0 for _, loss in losses) if losses else self._finite
+        turned, self._finite = self._finite and not finite, finite
+        self._step = losses[-1][0] if losses else self._step
         elapsed = time.perf_counter() - self._began
-        return self.looks == 0 or self.spent < self._share * elapsed
+        early = self.spent < GRACE and self._step >= (1 + SPACING) * self._looked_at
+        return turned or self.looks == 0 or early or self.spent < self._share * elapsed
 
-    def look(self) -> list[Finding]:
-        """Ask all rules; returns what is new."""
+    def look(self, prepare: Callable[[], None] = lambda: None) -> list[Finding]:
+        """Ask all rules; returns what is new. What has to be prepared for that is part of its cost."""
         started = time.perf_counter()
+        prepare()
         new = [f for f in examine(self._view()).findings if self._is_new(f)]
         self.looks += 1
+        self._looked_at = self._step
         self.spent += time.perf_counter() - started
         for finding in new:
             self._said[finding.code] = finding.severity

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 FULL_STEPS = 100  # the first steps, where most bugs show, are recorded in full, whatever that costs
 GRACE_STEPS = 500  # and so are these, while it costs nobody a noticeable time (see the governor's GRACE)
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # intervals: round numbers, so that groups meet at the same steps
@@ -16,6 +18,7 @@ class Cadence:
         self.every = dict(every or {})
         self.full_until = FULL_STEPS
         self._burst_until = -1
+        self._resting_until = 0
 
     def due(self, group: str, step: int) -> bool:
         if step < self.full_until:
@@ -25,12 +28,34 @@ class Cadence:
             interval = max(1, interval // BURST_FACTOR)
         return step % interval == 0
 
+    def quiet(self, step: int) -> bool:
+        """Whether it is known that nothing is due at this step: one comparison, since it is asked at every step."""
+        return step < self._resting_until
+
+    def rest(self, step: int, groups: Iterable[str]) -> None:
+        """Work out until when nothing is due, from this step on."""
+        if step < self.full_until or step < self._burst_until:
+            self._resting_until = 0
+        else:
+            self._resting_until = min((_next(step, self.every.get(group, 1)) for group in groups), default=step)
+
+    def set(self, every: Mapping[str, int]) -> None:
+        """Other intervals from now on."""
+        self.every = dict(every)
+        self._resting_until = 0
+
     def burst(self, step: int) -> None:
         """Something began: look more closely for a while. A burst under way is not prolonged, so bursts stay rare."""
         if step >= self._burst_until + BURST_FACTOR * BURST_STEPS:
             self._burst_until = step + BURST_STEPS
+            self._resting_until = 0
 
 
 def rung(interval: float) -> int:
     """The ladder's first interval that is at least this long."""
     return next((step for step in LADDER if step >= interval), LADDER[-1])
+
+
+def _next(step: int, interval: int) -> int:
+    """The first multiple of the interval at or after this step."""
+    return -(-step // interval) * interval

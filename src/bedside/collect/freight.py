@@ -28,6 +28,11 @@ class Freight:
     def __init__(self) -> None:
         self._waiting: list[tuple[Ticket, Tensor]] = []
 
+    @property
+    def full(self) -> bool:
+        """Whether anything waits on a device."""
+        return bool(self._waiting)
+
     def put(self, tensor: Tensor) -> Ticket:
         if hasattr(tensor, "full_tensor"):  # a replicated DTensor, as clipping under FSDP2 returns
             tensor = tensor.full_tensor()

@@ -82,7 +82,7 @@ class Governor:
 
     def _review(self) -> None:
         if self._fixed:
-            self.cadence.every = {group: 10 if group in PARTS else 50 for group in self._spent}
+            self.cadence.set({group: 10 if group in PARTS else 50 for group in self._spent})
             return
         floor_then, own_then, training_then = self._settled_at
         steps = self._steps - SETTLED
@@ -90,7 +90,9 @@ class Governor:
         floor = (self._floor - floor_then) / steps
         left = (self.budget or 0.0) * (1 - LOOKING) * step / UNSEEN - floor
         others = [group for group in self._spent if group not in PARTS]
+        every = {}
         for group, spent in self._spent.items():
             part = PARTS.get(group, (1 - sum(PARTS.values())) / max(len(others), 1))
             cost = spent / max(self._reads[group], 1)
-            self.cadence.every[group] = rung(cost / (part * left)) if left > 0 else LADDER[-1]
+            every[group] = rung(cost / (part * left)) if left > 0 else LADDER[-1]
+        self.cadence.set(every)

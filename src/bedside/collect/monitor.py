@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 from bedside.collect import patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.beat import Beat
-from bedside.collect.cadence import Cadence
+from bedside.collect.cadence import FULL_STEPS, Cadence
 from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.door import Door
@@ -29,18 +29,22 @@ from bedside.collect.governor import LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
-from bedside.collect.steps import StepListener
+from bedside.collect.steps import READ_AT_STEPS, StepListener
 from bedside.diagnose import examine
-from bedside.errors import BadOption
+from bedside.errors import BadModel, BadOption
 from bedside.finding import Diagnosis, Finding
 from bedside.record.growing import GrowingRun
 from bedside.record.reader import open_run, replay
 from bedside.record.run import Event, Key, Run
 from bedside.record.store import Store
 
-FLUSH_STEPS = 20  # steps fetched in one transfer: amortises the wait, and an alarm is never later than this
+FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
+FLUSH_APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
+FLUSH_MOST = 200  # steps that wait at most: bounds the memory, however quick they are
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
-FLUSH_SECONDS = 1.0  # a crash loses at most this much
+FLUSH_SECONDS = 1.0  # a crash loses at most this much, where fetching makes nobody wait
+DEVICE_SECONDS = 30.0  # and this much where it does: 20 steps, unless they are slower than 1.5 s
+LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
 VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -97,6 +101,7 @@ class Monitor:
         self._pid = os.getpid()
         self._validating = False
         self._epoch_losses: list[float] = []
+        self._blind = False
         self._arrival: list[int] | None = None  # id(parameter) in the order gradients arrived, once heard
         self._arrival_handles: list[Any] = []
         self._reported_at = -1
@@ -131,7 +136,7 @@ class Monitor:
         if store.last_step >= 0:
             replay(self._run_dir, self._growing, rank)
         self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE)
-        self._last_flush = time.perf_counter()
+        self._last_flush = self._looked_over = time.perf_counter()
         self._pulse.start_counting(self._layout)
         self._handles = [
             handle
@@ -218,11 +223,10 @@ class Monitor:
         self._closed = True
         atexit.unregister(self._at_exit)
         self._detach()
-        if self._steps.mid_round:
-            self._steps.close_step()
-        self._note_unused_gradients()
-        self._flush(final=True)
-        self._store.close(finished=finished)
+        try:
+            self._finish()
+        finally:
+            self._store.close(finished=finished)
         heard = self.step or self._losses.waiting
         if not self._quiet and self.rank == 0 and self._reported_at != self.step and heard:
             self._reported_at = self.step
@@ -251,7 +255,8 @@ class Monitor:
             self._listen_for_arrival()
         self._losses.before(tensors, gradient, self._layout.parameters)
         self._door.before_backward()
-        self._tell("backward_begins", tensors, self._losses.coming)
+        if self._hears["backward_begins"]:
+            self._tell("backward_begins", tensors, self._losses.coming)
 
     @_unharmed
     def after_backward(self) -> None:
@@ -299,25 +304,48 @@ class Monitor:
         if self._scaler_waits_for == id(optimizer):
             self._scaler_waits_for = None
             self._steps.scaler_will_step(optimizer, self._scale_now)
-        self._tell("step_begins", optimizer, _has_closure(args, kwargs))
-        self._steps.before(optimizer, _has_closure(args, kwargs))
+        closure = _has_closure(args, kwargs)
+        self._tell("step_begins", optimizer, closure)
+        self._steps.before(optimizer, closure)
 
     @_unharmed
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._tell("step_ended", optimizer, _has_closure(args, kwargs))
-        self._steps.after(optimizer, _has_closure(args, kwargs))
+        closure = _has_closure(args, kwargs)
+        self._tell("step_ended", optimizer, closure)
+        self._steps.after(optimizer, closure)
+
+    @_unharmed
+    def _finish(self) -> None:
+        """The last numbers and the last look; a failure here must not cost the user's program its end."""
+        if self._steps.mid_round:
+            self._steps.close_step()
+        self._note_unused_gradients()
+        self._flush(final=True)
 
     # How they are joined.
 
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
-        self._detach_collectors(beat.step)
+        if self._attached:
+            self._detach_collectors(beat.step)
         self._door.step_ended()
+        if self._door.blind and not self._blind:
+            self._blind = True
+            self._say_blind()
         if self._next_layout is not None:  # learnt inside optimizer.step(closure); now nothing is half read
             self._set_layout(self._next_layout)
-        if len(self._pulse) >= FLUSH_STEPS or time.perf_counter() - self._last_flush > FLUSH_SECONDS:
+        if self._flush_due(beat.step):
             self._flush()
-        self._attach_collectors()
+        self._patient.step = self.step
+        if not self._cadence.quiet(self.step):
+            self._attach_collectors()
+
+    def _flush_due(self, step: int) -> bool:
+        waiting = len(self._pulse)
+        since = self._steps.last_end - self._last_flush
+        if waiting < FLUSH_STEPS:
+            return since > (DEVICE_SECONDS if self._freight.full else FLUSH_SECONDS)
+        return since > FLUSH_APART or waiting >= FLUSH_MOST or step < FULL_STEPS or self._pulse.alarming
 
     def _attach_collectors(self) -> None:
         """The next step begins: whoever is due listens to it."""
@@ -327,6 +355,8 @@ class Monitor:
             if due and self._safely(collector, lambda c: c.attach(self.step)):
                 self._attached.append(collector)
         self._door.expect(self._attached)
+        groups = [collector.name for collector in self._collectors if collector.sampled]
+        self._cadence.rest(self.step + 1, [*groups, *READ_AT_STEPS])
 
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []
@@ -336,8 +366,6 @@ class Monitor:
             in_hooks, collector.spent = collector.spent, 0.0
             self._governor.total += in_hooks  # the rest is timed around the step's own hook
             self._governor.add(collector.name, in_hooks + time.perf_counter() - began)
-        self._governor.total += self._door.spent
-        self._door.spent = 0.0
 
     def _safely(self, collector: Collector, call: Callable[[Collector], None]) -> bool:
         """One collector that fails is switched off; the others go on."""
@@ -368,6 +396,17 @@ class Monitor:
             except Exception as error:
                 self._failed(collector, error)
 
+    def _say_blind(self) -> None:
+        """Never silently blind: steps are taken, but no forward of the model is ever heard."""
+        name = type(self.model).__name__
+        said = BadModel(
+            f"No forward of {name} is heard, so activations, attention and inputs are not read (the rest is).",
+            expected="a model that is called as model(x), and watched before a function around it is compiled",
+            try_="bedside.watch(model, optimizer) before torch.compile(…), or torch.compile(model) instead",
+        )
+        self._event("blind", {"model": name})
+        warnings.warn(str(said), RuntimeWarning, stacklevel=2)
+
     def _note_facts(self, facts: Mapping[str, Any]) -> None:
         """What is known about the run, for its config."""
         if facts:
@@ -394,13 +433,12 @@ class Monitor:
         self._note_facts(learnt)
         self._epoch_losses += [loss for _, loss in losses]
         self._last_flush = time.perf_counter()
-        if not self._layout.same_parameters(self.model):
-            self._set_layout(lay_out(self.model, self._arrival or ()))
-        self._check_coverage()
-        troubled = any(loss != loss or abs(loss) == float("inf") for _, loss in losses)
-        if self.rank == 0 and self.step and (final or troubled or self._alarms.due()):
-            self._write_parameters()
-            self._alarms.look()
+        self._governor.total += self._door.spent
+        self._door.spent = 0.0
+        if final or self.step <= FULL_STEPS or self._last_flush - self._looked_over > LOOK_OVER:
+            self._look_over()
+        if self.rank == 0 and self.step and (final or self._alarms.due(losses)):
+            self._alarms.look(self._write_parameters)
         self._store.commit_if_due()
         if final:
             self._write_parameters()
@@ -426,6 +464,13 @@ class Monitor:
         self._next_layout = None
         self._steps.relayout(layout)
         self._pulse.start_counting(layout)
+
+    def _look_over(self) -> None:
+        """Does the model still have the tensors that are being read, and do the optimizers hold them?"""
+        self._looked_over = self._last_flush
+        if not self._layout.same_parameters(self.model):
+            self._set_layout(lay_out(self.model, self._arrival or ()))
+        self._check_coverage()
 
     def _check_coverage(self) -> None:
         found = coverage(self._layout, self.optimizers)
@@ -507,7 +552,7 @@ class Monitor:
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"
         self._detach()
-        self._event("switched_off", {"where": where, "error": self._off})
+        self._event("switched_off", {"where": where, "error": self._off, "all": True})
         warnings.warn(
             f"bedside stopped listening at step {self.step} ({self._off}); training goes on unwatched.",
             RuntimeWarning,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bedside.collect.beat import Beat, Members, Number, number
 from bedside.collect.clipping import Clipped, clipped
+from bedside.collect.freight import Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import Accumulation, Divisors
 from bedside.record.missing import MISSING
@@ -36,14 +37,19 @@ class Pulse:
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
         self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self.watched_steps = 0
+        self.alarming = False  # a loss that is not finite is among what waits, and it is the first
         self._write = write
         self._waiting: list[Beat] = []
+        self._all_finite = True
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, beat: Beat) -> None:
         self._waiting.append(beat)
+        finite = all(each - each == 0 for values in beat.losses for each in values if not isinstance(each, Ticket))
+        self.alarming |= self._all_finite and not finite
+        self._all_finite = finite
 
     def start_counting(self, layout: Layout) -> None:
         self.gradient_steps = np.zeros(len(layout), np.int64)
@@ -51,7 +57,7 @@ class Pulse:
 
     def flush(self) -> list[tuple[int, float]]:
         """Write what waited on the freight that was just unloaded; returns the (step, loss) pairs."""
-        beats, self._waiting = self._waiting, []
+        beats, self._waiting, self.alarming = self._waiting, [], False
         if not beats:
             return []
         # A step that the scaler skipped has gradients that mean nothing, and made no change.

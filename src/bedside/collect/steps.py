@@ -21,6 +21,8 @@ from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.squares import Gauge, Moved
 
+READ_AT_STEPS = ("gradients", "updates")  # the vital groups that are read here
+
 
 class StepListener:
     """Hooks around `optimizer.step`; hands over a finished Beat per step."""
@@ -52,7 +54,7 @@ class StepListener:
         self._gradients_due = self._updates_due = False
         self._gauges: dict[int, Gauge] = {}
         self._moved: dict[int, Moved] = {}
-        self._last_end: float | None = None
+        self.last_end: float | None = None  # of the last step, by the clock
         self._remembering = 0.0  # seconds the first half of reading an update took
         self._members: dict[int, Members] = {}
         self.relayout(layout)
@@ -130,9 +132,9 @@ class StepListener:
         if beat is None:
             return
         now = time.perf_counter()
-        if self._last_end is not None:
-            beat.seconds = now - self._last_end
-        self._last_end = now
+        if self.last_end is not None:
+            beat.seconds = now - self.last_end
+        self.last_end = now
         self._governor.step_took(beat.step, beat.seconds)
         self.next_step += 1
         self._finished(beat)
@@ -153,10 +155,13 @@ class StepListener:
             self.close_step()
         if self._beat is None:
             step = self.next_step
-            due = self._governor.cadence.due
-            # An update is judged beside the gradient it came from, so both are read at its steps.
-            self._updates_due = self._want_updates and due("updates", step)
-            self._gradients_due = self._updates_due or (self._want_gradients and due("gradients", step))
+            cadence = self._governor.cadence
+            if cadence.quiet(step):
+                self._updates_due = self._gradients_due = False
+            else:
+                # An update is judged beside the gradient it came from, so both are read at its steps.
+                self._updates_due = self._want_updates and cadence.due("updates", step)
+                self._gradients_due = self._updates_due or (self._want_gradients and cadence.due("gradients", step))
             self._beat = Beat(step, time.time(), self.layout, self.epoch)
         return self._beat
 
