@@ -18,13 +18,14 @@ class Link:
     cause: str
     effect: str
     why: str
+    gradual: bool = False  # the cause comes on by degrees and is dated when it is complete; its effects begin before
 
 
-def links(cause: str, effects: str, why: str) -> Iterator[Link]:
+def links(cause: str, effects: str, why: str, *, gradual: bool = False) -> Iterator[Link]:
     """One link from `cause` to each of the `effects` (names with spaces between them), all by one mechanism."""
     for effect in effects.split():
         if effect != cause:
-            yield Link(cause, effect, why)
+            yield Link(cause, effect, why, gradual)
 
 
 # What is seen when nothing, or nothing more, is learned. A network that stands still also evaluates to one number.
@@ -83,17 +84,23 @@ LINKS: tuple[Link, ...] = (
     # The data.
     *links("nonfinite-input", NOT_FINITE, "what comes in as NaN goes out as NaN"),
     # The schedule.
-    *links("scheduler-per-batch", "vanished-learning-rate", "the rate is lowered at every batch"),
-    *links("scheduler-per-batch", "schedule-ended-early", "the rate is lowered at every batch"),
-    *links("scheduler-per-batch", "undersized-update", "the rate is lowered at every batch"),
-    *links("scheduler-per-batch", "unmoved-parameter", "the rate is gone within the first batches"),
-    *links("scheduler-per-batch", NOT_LEARNING, "the rate is gone within the first batches"),
-    *links("schedule-ended-early", "vanished-learning-rate", "the schedule left a rate of nothing behind"),
-    *links("schedule-ended-early", "undersized-update", "an update is proportional to the learning rate"),
-    *links("schedule-ended-early", NOT_LEARNING, "with no learning rate left nothing moves"),
-    *links("vanished-learning-rate", "undersized-update", "an update is proportional to the learning rate"),
-    *links("vanished-learning-rate", "unmoved-parameter", "an update is proportional to the learning rate"),
-    *links("vanished-learning-rate", NOT_LEARNING, "with no learning rate nothing moves"),
+    *links("scheduler-per-batch", "vanished-learning-rate", "the rate is lowered at every batch", gradual=True),
+    *links("scheduler-per-batch", "schedule-ended-early", "the rate is lowered at every batch", gradual=True),
+    *links("scheduler-per-batch", "undersized-update", "the rate is lowered at every batch", gradual=True),
+    *links("scheduler-per-batch", "unmoved-parameter", "the rate is gone within the first batches", gradual=True),
+    *links("scheduler-per-batch", NOT_LEARNING, "the rate is gone within the first batches", gradual=True),
+    *links(
+        "schedule-ended-early", "vanished-learning-rate", "the schedule left a rate of nothing behind", gradual=True
+    ),
+    *links("schedule-ended-early", "undersized-update", "an update is proportional to the learning rate", gradual=True),
+    *links("schedule-ended-early", NOT_LEARNING, "with no learning rate left nothing moves", gradual=True),
+    *links(
+        "vanished-learning-rate", "undersized-update", "an update is proportional to the learning rate", gradual=True
+    ),
+    *links(
+        "vanished-learning-rate", "unmoved-parameter", "an update is proportional to the learning rate", gradual=True
+    ),
+    *links("vanished-learning-rate", NOT_LEARNING, "with no learning rate nothing moves", gradual=True),
     *links("endless-warmup", "undersized-update", "the rate stays at a part of its peak"),
     *links("endless-warmup", NOT_LEARNING, "the rate stays at a part of its peak"),
     *links("missing-warmup", "oversized-update", "the first steps are the largest ones"),
@@ -137,10 +144,10 @@ LINKS: tuple[Link, ...] = (
     *links("gradient-always-clipped", "undersized-update", "every step is cut down to the threshold"),
     *links("gradient-always-clipped", NOT_LEARNING, "every step is cut down to the threshold"),
     # Weights.
-    *links("shrinking-weights", "vanishing-gradient", "small weights pass little back"),
-    *links("shrinking-weights", "faded-gradient", "small weights pass little back"),
-    *links("shrinking-weights", "dead-layer", "small weights pass nothing back"),
-    *links("shrinking-weights", NOT_LEARNING, "weight decay erases what is learned"),
+    *links("shrinking-weights", "vanishing-gradient", "small weights pass little back", gradual=True),
+    *links("shrinking-weights", "faded-gradient", "small weights pass little back", gradual=True),
+    *links("shrinking-weights", "dead-layer", "small weights pass nothing back", gradual=True),
+    *links("shrinking-weights", NOT_LEARNING, "weight decay erases what is learned", gradual=True),
     *links("runaway-weights", "diverging-loss", "growing weights carry the loss away with them"),
     *links("runaway-weights", "exploding-gradient", "the gradient grows with the weights it passes"),
     *links("runaway-weights", NOT_FINITE, "they grew until the forward pass overflowed"),
@@ -188,4 +195,5 @@ LINKS: tuple[Link, ...] = (
     Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
     Link("exploding-gradient", "weight-jump", "one step along it moved the weights as never before"),
     Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
+    Link("runaway-weights", "undersized-update", "any step is small against weights this large"),
 )
