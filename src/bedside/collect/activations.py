@@ -91,7 +91,7 @@ class Activations(Collector):
     def reads(self, forward: Forward) -> bool:
         began = time.perf_counter()
         if not self._names:
-            self._names = {id(m): plain_name(name) for name, m in self.model.named_modules() if plain_name(name)}
+            self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
         self._numbered = Numbered()
         self._turn += 1
         self._ear.on()
@@ -143,7 +143,7 @@ class Activations(Collector):
 
     def _called(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
         began = time.perf_counter()
-        name = self._names.get(id(module), "" if module is self.model or module is None else None)
+        name = self._names.get(id(module), "" if module is None else None)
         if name is not None and isinstance(output, Tensor):
             channels = self._channels_second  # what a non-linearity is given, it returns
             self._keep(call_name(module, name, function), KINDS[function], output, channels)
@@ -152,7 +152,7 @@ class Activations(Collector):
     def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
         began = time.perf_counter()
         name = self._names.get(id(module))
-        if name is not None and self._ear.error is None:
+        if name and self._ear.error is None:  # the root's output is its last child's, or the loss's business
             try:
                 tensor = output if isinstance(output, Tensor) else next(iter(floating_in(output)), None)
                 # A container that hands on what its last child returned, and nn.ReLU after F.relu, add nothing.
