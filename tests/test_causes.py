@@ -59,6 +59,12 @@ def test_what_is_so_from_the_start_may_have_a_cause_of_the_first_steps():
     assert linked([finding("gradient", 0), finding("rate", 180)], 1000, TABLE)[0] == set()
 
 
+def test_what_comes_on_by_degrees_may_be_dated_after_its_effects():
+    found = [finding("stalled", 300), finding("vanished", 380)]
+    assert linked(found, 1000, [Link("vanished", "stalled", "why")])[0] == set()
+    assert linked(found, 1000, [Link("vanished", "stalled", "why", gradual=True)])[0] == {1}
+
+
 def test_a_circle_is_cut_where_time_says():
     assert primary(finding("gradient", 50), finding("loss", 51), finding("nan", 45, Severity.ERROR)) == "nan"
     causes = linked([finding("gradient", 50), finding("loss", 50), finding("nan", 50)], 1000, TABLE)

@@ -13,7 +13,9 @@ from bedside.finding import Finding, Severity
 from bedside.links import LINKS, Link
 
 SLACK = 0.02  # of the run: two rules date the same event with windows of their own
-EARLY = 0.1  # of the run: what is so "from the start" has no onset of its own; a cause this early had time enough
+# Of the run: what is so "from the start" has no onset of its own, and a cause this early had time enough; and what
+# comes on by degrees has effects that much before it is complete.
+EARLY = 0.1
 
 Causes = Mapping[int, set[int]]  # of each finding, by its place in the list
 
@@ -33,12 +35,12 @@ def told_as_one_story(found: Sequence[Finding], steps: int, links: Sequence[Link
 
 def linked(found: Sequence[Finding], steps: int, links: Sequence[Link] = LINKS) -> dict[int, set[int]]:
     """The causes of every finding. No finding is, by way of others, its own cause."""
-    pairs = {(link.cause, link.effect) for link in links}
+    table = {(link.cause, link.effect): link for link in links}
     possible = [
         (c, e)
         for c, cause in enumerate(found)
         for e, effect in enumerate(found)
-        if (cause.name, effect.name) in pairs and _may_cause(cause, effect, steps)
+        if (link := table.get((cause.name, effect.name))) and _may_cause(cause, effect, steps, gradual=link.gradual)
     ]
     # Where the table leads in a circle (NaN makes NaN both ways), the clearer order in time wins, then the catalogue's.
     possible.sort(key=lambda pair: (found[pair[0]].first_step - found[pair[1]].first_step, pair))
@@ -49,11 +51,11 @@ def linked(found: Sequence[Finding], steps: int, links: Sequence[Link] = LINKS) 
     return causes
 
 
-def _may_cause(cause: Finding, effect: Finding, steps: int) -> bool:
+def _may_cause(cause: Finding, effect: Finding, steps: int, *, gradual: bool) -> bool:
     """A note is worth knowing and explains nothing, and a preview may not explain an alarm away."""
     if cause.severity == Severity.NOTE or (cause.preview and not effect.preview):
         return False
-    slack = (EARLY if effect.first_step <= SLACK * steps else SLACK) * steps
+    slack = (EARLY if gradual or effect.first_step <= SLACK * steps else SLACK) * steps
     return cause.first_step <= effect.first_step + slack
 
 

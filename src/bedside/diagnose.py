@@ -13,9 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from bedside.causes import told_as_one_story
+from bedside.differential import differential
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule, find_rule
+from bedside.what_changed import told_with_changes
 
 LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
 EVALUATIONS_FOR_A_VERDICT = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
@@ -67,7 +69,7 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
         else:
             examined.append(each.code)
             found += answer
-    findings = told_as_one_story(found, run.steps)
+    findings = told_with_changes(run, told_as_one_story(found, run.steps))
     return Diagnosis(
         run=run.name,
         format=run.format,
@@ -76,9 +78,10 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
         findings=tuple(findings),
         not_examined=tuple(not_examined),
         examined=tuple(examined),
-        notes=run.notes,
+        notes=(*run.notes, *_stopped_listening(run)),
         pictures=_pictures(run, findings),
         axis=run.axis,
+        differential=differential(run, findings),
     )
 
 
@@ -92,10 +95,19 @@ def _asked(each: Rule, run: Run) -> list[Finding] | NotExamined:
         return NotExamined(each.code, each.name, (f"a repaired rule: {type(broken).__name__}: {broken}",))
 
 
+def _stopped_listening(run: Run) -> list[str]:
+    """What the monitor could not watch to the end, in the reader's words."""
+    return [
+        f"bedside stopped listening at step {event.step} ({event.data.get('error', '')}); please report it."
+        for event in run.events_of("switched_off")
+        if event.data.get("all")
+    ]
+
+
 def _verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str]) -> str:
     if any(f.severity >= Severity.WARNING and not f.preview for f in findings):
         return "sick"
-    if not examined:  # nobody could look: that is not health
+    if not examined or _stopped_listening(run):  # nobody could look: that is not health
         return "unclear"
     enough = len(run.loss) >= LOSS_READINGS_FOR_A_VERDICT or any(
         len(series) >= EVALUATIONS_FOR_A_VERDICT for series in run.matching("val/")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
+from bedside.deciding import DecidingTest
+
 
 class Severity(IntEnum):
     """How bad: `error` the run is being ruined, `warning` it probably costs you, `note` is never an alarm."""
@@ -39,6 +41,7 @@ class Finding:
     causes: tuple[str, ...] = ()  # codes of the findings that brought this one about
     primary: bool = False
     preview: bool = False  # shown, but never fails a gate
+    around: tuple[str, ...] = ()  # what else happened within a few steps of the onset
 
     def __str__(self) -> str:
         return f"{self.code} {self.name}: {self.message}"
@@ -73,6 +76,37 @@ class NotEnough(Exception):
 
 
 @dataclass(frozen=True)
+class Hypothesis:
+    """One of several causes that fit, and what the run itself says for and against it."""
+
+    name: str
+    title: str
+    weight: float  # among those considered, which add up to 1
+    speaks_for: tuple[str, ...]
+    speaks_against: tuple[str, ...]
+    test: DecidingTest | None  # the experiment that would confirm it; None for the harmless explanation
+
+
+@dataclass(frozen=True)
+class Differential:
+    """A question that the record alone cannot settle: its answers, heaviest first, and the test that would decide."""
+
+    question: str
+    first_step: int
+    hypotheses: tuple[Hypothesis, ...]
+    about: str = ""  # code of the finding in question, "" if there is none
+
+    @property
+    def heaviest(self) -> Hypothesis:
+        return self.hypotheses[0]
+
+    @property
+    def test(self) -> DecidingTest | None:
+        """The one test to do: it confirms the heaviest cause, or rules out the likeliest that is not harmless."""
+        return next((each.test for each in self.hypotheses if each.test is not None), None)
+
+
+@dataclass(frozen=True)
 class Failure:
     """A run among many that could not be looked at, and the three lines that say why."""
 
@@ -94,6 +128,7 @@ class Diagnosis:
     notes: tuple[str, ...] = ()  # about this log
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
     axis: str = "step"  # what the log counts in: step, epoch, tokens or time
+    differential: tuple[Differential, ...] = ()  # where several causes fit
 
     @property
     def primary(self) -> Finding | None:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
-from bedside.finding import Diagnosis, Finding
+from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
 from bedside.report.plots import curve_svg
+from bedside.report.questions import harmless
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, plural, printable, value, words
+from bedside.report.wording import capital, listed, percent, plural, printable, value, words
 
 BADGES = {
     "error": "#c62a2f",
@@ -44,6 +45,10 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
     parts = [f"<style>{STYLE}</style>", '<div class="bedside">', _verdict(diagnosis), *_curves(diagnosis)]
     for place, chapter in enumerate(whole.chapters):
         parts += _chapter(chapter, diagnosis, full=place == 0, pages=pages or {})
+        if place == 0:
+            parts += map(_question, diagnosis.differential)
+    if not whole.chapters:
+        parts += map(_question, diagnosis.differential)
     parts += [f"<p>{_badge('note')}{_label(note)}: {_prose(note.message)}</p>" for note in whole.notes]
     if diagnosis.notes:
         parts.append("<h3>About this log</h3>" + _bullets(map(capital, diagnosis.notes)))
@@ -92,6 +97,7 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     facts = {
         "where": listed(map(printable, finding.where)),
         "when": told.when(finding, diagnosis),
+        "meanwhile": told.around(finding, diagnosis),
         "how sure": told.how_sure(finding).removesuffix(" sure"),
         "because of": listed(told.label(each) for each in told.brought_about_by(finding, diagnosis)),
     }
@@ -111,6 +117,26 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     if page := pages.get(finding.code):
         yield f"<details><summary>About {escape(finding.code)}</summary><pre>{escape(page)}</pre></details>"
     yield "</div>"
+
+
+def _question(asked: Differential) -> str:
+    """The answers as a list, folded when the heaviest is that all is well."""
+    answers = "".join(map(_answer, asked.hypotheses))
+    test = ""
+    if asked.test is not None:
+        outcomes = _bullets([f"If {each.seen}: {each.means}." for each in asked.test.outcomes])
+        test = f"<p>To decide: <b>{asked.test.name}</b> ({asked.test.cost}). {_prose(asked.test.do)}</p>{outcomes}"
+    first = f"{capital(asked.heaviest.title)}: {percent(asked.heaviest.weight)}"
+    opened = "" if harmless(asked) else " open"
+    return (
+        f'<div class="chapter" style="border-color:{BADGES["note"]}"><p>{_prose(asked.question)}</p>'
+        f"<details{opened}><summary>{escape(first)}</summary><ul>{answers}</ul>{test}</details></div>"
+    )
+
+
+def _answer(each: Hypothesis) -> str:
+    signs = [f"+ {_prose(sign)}" for sign in each.speaks_for] + [f"− {_prose(sign)}" for sign in each.speaks_against]
+    return f"<li><b>{percent(each.weight)}</b> {escape(each.title)}<br>{'<br>'.join(signs)}</li>"
 
 
 def _badge(word: str) -> str:

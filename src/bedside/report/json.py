@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedside import __version__
-from bedside.finding import Diagnosis, Finding
+from bedside.deciding import DecidingTest
+from bedside.finding import Diagnosis, Differential, Finding
 
 
 def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "examined": list(diagnosis.examined),
         "notes": list(diagnosis.notes),
         "axis": diagnosis.axis,
+        "differential": [_differential(each) for each in diagnosis.differential],
     }
 
 
@@ -47,7 +49,33 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "try": list(finding.try_),
         "preview": finding.preview,
         "series": list(finding.series),
+        "around": list(finding.around),
     }
+
+
+def _differential(asked: Differential) -> dict[str, Any]:
+    return {
+        "question": asked.question,
+        "about": asked.about,
+        "first_step": asked.first_step,
+        "hypotheses": [
+            {
+                "name": each.name,
+                "title": each.title,
+                "weight": plain(each.weight),
+                "for": list(each.speaks_for),
+                "against": list(each.speaks_against),
+                "test": each.test.name if each.test else None,
+            }
+            for each in asked.hypotheses
+        ],
+        "test": _test(asked.test) if asked.test else None,
+    }
+
+
+def _test(test: DecidingTest) -> dict[str, Any]:
+    outcomes = [{"if": each.seen, "then": each.means} for each in test.outcomes]
+    return {"name": test.name, "cost": test.cost, "do": test.do, "outcomes": outcomes}
 
 
 def plain(value: Any) -> Any:

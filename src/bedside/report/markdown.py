@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from bedside.finding import Diagnosis, Finding
+from bedside.finding import Diagnosis, Differential, Finding
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, plural, printable, value, words
+from bedside.report.wording import capital, listed, percent, plural, printable, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
@@ -17,6 +17,7 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
     for place, chapter in enumerate(whole.chapters):
         parts += list(_chapter(chapter, diagnosis, full=place == 0))
+    parts += map(_question, diagnosis.differential)
     if whole.notes:
         parts.append("\n".join(f"- *note* {_label(note)}: {escaped(note.message)}" for note in whole.notes))
     if diagnosis.notes:
@@ -37,6 +38,8 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[
     if finding.where:
         facts.insert(0, "in " + listed(f"`{printable(place)}`" for place in finding.where))
     yield _sentence("; ".join(facts))
+    if finding.around:
+        yield _sentence(escaped(told.around(finding, diagnosis)))
     if full and finding.evidence:
         head = " | ".join(escaped(words(key)) for key in finding.evidence)
         row = " | ".join(escaped(value(each)) for each in finding.evidence.values())
@@ -51,6 +54,22 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[
         yield "Which led to:\n\n" + "\n".join(
             f"- {_label(each)}, {told.when(each, diagnosis)}: {escaped(each.message)}" for each in chapter.consequences
         )
+
+
+def _question(asked: Differential) -> str:
+    cells = [
+        (percent(each.weight), escaped(each.title), _signs(each.speaks_for), _signs(each.speaks_against))
+        for each in asked.hypotheses
+    ]
+    rows = [f"| {' | '.join(row)} |" for row in (("weight", "cause", "for", "against"), ("---",) * 4, *cells)]
+    table = "\n".join(rows)
+    test = f"\n\nTo decide: {asked.test.name} ({asked.test.cost}). {escaped(asked.test.do)}" if asked.test else ""
+    summary = f"{capital(asked.heaviest.title)}: {percent(asked.heaviest.weight)}"
+    return f"{escaped(asked.question)}\n\n<details><summary>{summary}</summary>\n\n{table}{test}\n\n</details>"
+
+
+def _signs(signs: Sequence[str]) -> str:
+    return "; ".join(map(escaped, signs))
 
 
 def _bullets(rows: Iterable[str]) -> str:

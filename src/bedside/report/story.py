@@ -96,6 +96,12 @@ def when(finding: Finding, diagnosis: Diagnosis) -> str:
     return since(finding.first_step, diagnosis.axis) + ", still so at the end"
 
 
+def around(finding: Finding, diagnosis: Diagnosis) -> str:
+    """`around step 150: warm-up ended (lr 0.003), epoch 2 began`."""
+    at = span(finding.first_step, finding.first_step, diagnosis.axis)
+    return f"around {at}: {', '.join(map(printable, finding.around))}" if finding.around else ""
+
+
 def how_sure(finding: Finding) -> str:
     return percent(finding.confidence) + " sure"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
 from bedside.report.lines import WIDTH, Line, line, plain, wrapped
+from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
 from bedside.report.story import Chapter
 from bedside.report.wording import capital, listed, number, percent, plural, printable, since, span, value, words
@@ -28,6 +29,7 @@ def diagnosis_lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[Line]:
     blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width))]
     if whole.chapters:
         blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
+    blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
     blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
     blocks.append([each for note in whole.notes for each in _note(note, diagnosis, width)])
     blocks.append(list(_about(diagnosis, width)))
@@ -86,6 +88,8 @@ def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Lin
     if finding.where:
         yield from _row("where", listed(map(printable, finding.where)), width)
     yield from _row("when", told.when(finding, diagnosis), width)
+    if finding.around:
+        yield from _row("meanwhile", told.around(finding, diagnosis), width)
     yield from _row("how sure", percent(finding.confidence), width)
     if causes := told.brought_about_by(finding, diagnosis):
         yield from _row("because of", listed(told.label(each) for each in causes), width)
@@ -118,6 +122,8 @@ def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]
         first="  ",
         width=width,
     )
+    if finding.around:
+        yield from wrapped((capital(told.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
     if finding.try_:
         yield from wrapped("Try: " + printable(finding.try_[0]), first="  ", rest="       ", width=width)
     yield from _led_to(chapter, diagnosis, width, gap=False)
