@@ -162,6 +162,7 @@ def trainer_log(step: int, value: float, _: float) -> object:
 
 ALGOPERF = "global_step,loss,validation/loss,accumulated_submission_time,preemption_count"
 TEXT = b"[2024-01-01 00:00:00] step %d/20 | loss: %.3e | lr 1e-3 (0.1) | val loss %.3f\n"
+FASTAI = "epoch,train_loss,valid_loss,accuracy,time"
 ULTRALYTICS = "epoch, train/box_loss, metrics/mAP50(B), val/box_loss"
 
 SEEDS: dict[str, tuple[str, Callable[[], bytes]]] = {
@@ -177,6 +178,7 @@ SEEDS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "algoperf": ("measurements.csv", lambda: table(ALGOPERF, lambda s, v, w: f"{s},{v},{w if s < 9 else ''},1,0")),
     "lightning": ("metrics.csv", lambda: table("epoch,step,train_loss,val_loss", lambda s, v, w: f"0,{s},{v},{w}")),
     "ultralytics": ("results.csv", lambda: table(ULTRALYTICS, lambda s, v, w: f"{s},{v},{w},1")),
+    "fastai": ("history.csv", lambda: table(FASTAI, lambda s, v, w: f"{s},{v},{w},0.5,00:12")),
     "keras": ("training.csv", lambda: table("epoch,loss,val_loss", lambda s, v, w: f"{s},{v},{w}")),
     "wandb-export": ("chart.csv", lambda: table('"Step","a - loss","b - loss"', lambda s, v, w: f'"{s}","{v}","{w}"')),
     "csv": ("log.csv", lambda: table("step,loss,val_loss,lr", lambda s, v, w: f"{s},{v},{w},0.1")),

@@ -44,6 +44,13 @@ def test_ultralytics_parts_add_up_and_metrics_are_validation(tmp_path):
     assert any("sum of" in note for note in run.notes)
 
 
+def test_fastai_measures_its_metrics_on_the_validation_set(tmp_path):
+    rows = [f"{i},{2.0 / (i + 1)},{3.0 / (i + 1)},{0.1 * i},00:12" for i in range(5)]
+    (tmp_path / "history.csv").write_text("\n".join(["epoch,train_loss,valid_loss,accuracy,time", *rows]))
+    run = load(tmp_path)
+    assert (run.format, run.axis, run.vitals) == ("fastai", "epoch", ["loss", "val/loss", "val/accuracy"])
+
+
 def test_detectron2(tmp_path):
     records = [
         {"iteration": 19 + 20 * i, "total_loss": 3.0, "loss_cls": 2.0, "loss_box_reg": 1.0, "lr": 0.1} for i in range(5)

@@ -14,6 +14,8 @@ from bedside.logs.names import read_name
         ("Loss/val", "val"),
         ("Loss/train", "train"), ("valLoss", "val"), ("test/loss", "test"), ("dev loss", "val"), ("loss/test", "test"),
         ("lm loss", "train"), ("trl", "train"), ("tel", "val"), ("train/CrossEntropyLoss", "train"),
+        ("metrics/eval/LanguageCrossEntropy", "val"), ("loss/train/total", "train"), ("train/CE loss", "train"),
+        ("lm loss validation", "val"), ("reduced_train_loss", "train"), ("Train/Samples/train_loss", "train"),
         ("epoch_loss", ""), ("Training Loss", "train"), ("eval/lm/c4/CrossEntropyLoss", "val"),
     ],
 )  # fmt: skip
@@ -26,6 +28,8 @@ def test_a_loss_is_a_loss_of_its_split(name, split):
     [
         ("lr", ""), ("learning_rate", ""), ("learning rate", ""), ("train/learning_rate", ""), ("Train/LR", ""),
         ("lr-AdamW", ""), ("lr-AdamW/pg1", "group_1"), ("lr-AdamW/pg2", "group_2"), ("lr/pg0", ""), ("lr_1", "group_1"),
+        ("optim/LR (group 0)", ""), ("optim/LR (group 2)", "group_2"), ("x/lr0", ""), ("x/lr1", "group_1"),
+        ("train_lr", ""), ("lr-DecoupledAdamW/group0", ""), ("learning-rate", ""),
         ("optim/learning_rate_group0", ""), ("optim/learning_rate_group3", "group_3"),
     ],
 )  # fmt: skip
@@ -44,6 +48,7 @@ def test_not_everything_that_begins_with_lr_is_one(name):
         ("grad_norm", ""), ("train/grad_norm", ""), ("gradient norm", ""), ("Gradient_Norm", ""), ("gnorm", ""),
         ("global_grad_norm", ""), ("optim/total_grad_norm", ""), ("grad_2.0_norm_total", ""), ("norm", ""),
         ("grad-norm", ""), ("grad_norm/overall", ""), ("total_norm/grad", ""),
+        ("l2_norm/grad/global", ""), ("l2_norm/grad/model.blocks.0", "model.blocks.0"), ("optim/total grad norm", ""),
         ("grad_2.0_norm/head.bias", "head.bias"), ("grad_norm/layers.0", "layers.0"), ("encoder/grad_norm", "encoder"),
         ("optim/grad/module.blocks.2.ff.weight.norm", "blocks.2.ff.weight"), ("gradients/fc/norm", "fc"),
     ],
@@ -69,6 +74,8 @@ def test_other_norms_are_no_gradient_norms(name):
         ("val/mAP50-95", "val", "map50_95"),
         ("train/Perplexity", "train", "perplexity"), ("ppl", "train", "perplexity"),
         ("Accuracy/test", "test", "accuracy"),
+        ("lm loss validation ppl", "val", "perplexity"), ("metrics/eval/Accuracy", "val", "accuracy"),
+        ("train/rewards/accuracies", "train", "rewards_accuracies"), ("Acc@1", "train", "accuracy"),
         ("val_dice_coef", "val", "dice_coef"), ("train/acc_0", "train", "acc_0"),
     ],
 )  # fmt: skip
@@ -80,7 +87,8 @@ def test_metrics_belong_to_a_split(name, split, metric):
 @pytest.mark.parametrize(
     "name",
     ["eval_runtime", "eval_samples_per_second", "validation/num_examples", "throughput/total_tokens", "total_duration",
-     "score", "train_steps_per_second", "final_loss", "best_val_acc", "target_accuracy", "", "   ", "x" * 10_000],
+     "score", "train_steps_per_second", "final_loss", "best_val_acc", "target_accuracy",
+     "lm loss vs samples", "learning-rate vs samples", "", "   ", "x" * 10_000],
 )  # fmt: skip
 def test_bookkeeping_is_never_judged_as_a_metric(name):
     assert read_name(name).kind == "other"
@@ -90,7 +98,8 @@ def test_bookkeeping_is_never_judged_as_a_metric(name):
     ("name", "kind"),
     [("loss scale", "loss_scale"), ("loss_scale", "loss_scale"), ("new scale", "loss_scale"), ("epoch", "epoch"),
      ("number of skipped iterations", "skipped"), ("trainer/global_step", "clock"), ("iteration", "clock"),
-     ("params norm", "param_norm"), ("grad_norm_clipped", "grad_norm_clipped")],
+     ("params norm", "param_norm"), ("l2_norm/param/blocks.0", "param_norm"), ("optim/step skipped",
+     "skipped"), ("grad_norm_clipped", "grad_norm_clipped")],
 )  # fmt: skip
 def test_the_machinery_of_a_loop_is_known(name, kind):
     assert read_name(name).kind == kind

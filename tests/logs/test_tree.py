@@ -189,6 +189,6 @@ def test_a_header_and_a_record_may_be_long(tmp_path):
     wide = [f"grad_2.0_norm/transformer.blocks.{i}.attention.weight" for i in range(500)]
     header = ",".join([*wide, "epoch", "step", "train_loss"])
     put(tmp_path / "a" / "metrics.csv", header + "\n" + ("1.0," * 500 + "0,1,2.0\n"))
-    put(tmp_path / "b.jsonl", json.dumps({**{name: 1.0 for name in wide}, "step": 1, "loss": 2.0}) + "\n")
+    put(tmp_path / "b.jsonl", json.dumps({**dict.fromkeys(wide, 1.0), "step": 1, "loss": 2.0}) + "\n")
     assert [each.format for each in find_runs(tmp_path)] == ["json", "lightning"]
     assert len(load(tmp_path / "a").owners("grad_norm")) == 500

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from bedside.logs.config import settings
 from bedside.logs.log import Log
-from bedside.logs.names import METRICS, Name, read_name
+from bedside.logs.names import METRICS, read_name
 from bedside.logs.steps import straighten
+from bedside.logs.words import Name
 from bedside.record.run import Key, Run
 from bedside.record.series import Series
 

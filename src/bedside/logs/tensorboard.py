@@ -17,9 +17,9 @@ from pathlib import Path
 from bedside.logs.beside import settings_beside
 from bedside.logs.format import Format, Unreadable
 from bedside.logs.log import Column, Log
-from bedside.logs.names import SPLITS
 from bedside.logs.tfrecord import FRAME, find_records, first_length_is_right
 from bedside.logs.wire import Malformed, fields, signed, text, varint
+from bedside.logs.words import SPLITS
 
 IN_MEMORY = 2**28  # bytes: larger files are mapped, which is slower by the slice
 MOST_LAYOUTS = 100_000  # tags with a layout remembered: a file with more is decoded record by record

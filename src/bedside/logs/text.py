@@ -17,10 +17,11 @@ from bedside.logs.config import settings_in_text
 from bedside.logs.format import HEAD, Format, Unreadable
 from bedside.logs.line_numbers import Found, lead, line_numbers, tidy
 from bedside.logs.log import Column, Log
-from bedside.logs.names import SPLITS, read_name, split_words
+from bedside.logs.names import read_name
 from bedside.logs.numbers import number
 from bedside.logs.text_clock import Clock
 from bedside.logs.text_table import header_in, row_of
+from bedside.logs.words import SPLITS, split_words
 
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
 LONGEST_NAME = 120

@@ -16,7 +16,7 @@ from bedside.errors import NotARun
 from bedside.logs import aim, mlflow, tensorboard, text
 from bedside.logs.format import HEAD, Format, Unreadable
 from bedside.logs.formats import FORMATS, OWN
-from bedside.logs.names import SPLITS
+from bedside.logs.words import SPLITS
 from bedside.record.reader import is_run
 
 # What a log may be called; other files in a tree (weights, images, code) are not opened.
