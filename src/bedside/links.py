@@ -193,7 +193,6 @@ LINKS: tuple[Link, ...] = (
     *links("overfitting", "overconfident", "learning by heart makes a network sure of its mistakes"),
     Link("shrinking-weights", "diverging-loss", "weight decay erases what was learned"),
     Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
-    Link("exploding-gradient", "weight-jump", "one step along it moved the weights as never before"),
     Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
     Link("runaway-weights", "undersized-update", "any step is small against weights this large"),
 )
