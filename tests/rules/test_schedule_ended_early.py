@@ -40,3 +40,16 @@ def test_stays_silent_on_constant_and_step_wise_rates():
 
 def test_stays_silent_on_warm_restarts():
     assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 100).tolist() * 3))
+
+
+def test_speaks_when_a_cosine_without_restarts_comes_back_up_after_its_end():
+    lr = 0.1 * 0.5 * (1 + np.cos(np.pi * np.arange(300) / 200))
+    run = a_run(loss=[1.0] * 300, lr=lr, config={"schedulers": [{"name": "CosineAnnealingLR", "stepped": 300}]})
+    [found] = schedule_ended_early.check(run)
+    assert found.first_step == 200
+    assert "T_max=300 instead of 200" in found.try_[0]
+
+
+def test_stays_silent_on_cycles_whose_scheduler_is_not_known():
+    lr = 0.1 * 0.5 * (1 + np.cos(np.pi * np.arange(300) / 200))
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=lr))

@@ -50,7 +50,7 @@ class Limits:
     readings: int = 20  # of the rise: a straight line can be told from a curve
 
 
-@rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits(), preview_since="0.1")
+@rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits())
 def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     schedule = read_schedule(run)
     if schedule is None:

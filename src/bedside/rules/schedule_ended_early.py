@@ -10,7 +10,8 @@ change of batch size, for one rank instead of eight. Everything after its end is
 
 ## How it decides
 The rate came down by degrees to below a thousandth of its peak, and no longer changes; `share` of the steps (of those
-planned, when the plan is known) come after that.
+planned, when the plan is known) come after that. PyTorch's cosine without restarts does not rest at its end but comes
+back up: when the scheduler is known to be that one, a rate that rises again to `up` of its peak is the same mistake.
 
 ## When it is wrong
 A deliberate cool-down in which only statistics are collected (batch norm, averaged weights).
@@ -35,18 +36,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.report.wording import count, percent
+from bedside.report.wording import count, number, percent
 from bedside.rules.advice import moment
 from bedside.rules.rule import rule
-from bedside.rules.schedule import planned_steps, read_schedule
+from bedside.rules.schedule import Schedule, planned_steps, read_schedule, schedulers
 
 
 @dataclass(frozen=True)
 class Limits:
     share: float = 1 / 3  # of the run: less may be a margin left on purpose
+    up: float = 0.1  # of the peak: enough to undo what the low rate had settled
     readings: int = 20  # of the learning rate, and as many steps at rest
 
 
@@ -58,6 +62,10 @@ def schedule_ended_early(run: Run, limits: Limits) -> Iterator[Finding]:
     rates = schedule.rates
     if len(rates) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    turn = _came_back_up(run, schedule, limits)
+    if turn is not None:
+        yield _past_its_end(run, schedule, turn)
+        return
     if not schedule.ran_out or len(rates) - schedule.resting < limits.readings:
         return
     ended, rest = int(rates.steps[schedule.vanished]), int(rates.steps[min(schedule.resting, len(rates) - 1)])
@@ -79,4 +87,30 @@ def schedule_ended_early(run: Run, limits: Limits) -> Iterator[Finding]:
             f"If it counts epochs, step it once per epoch; if it counts steps, divide by the accumulated micro-batches "
             f"only once: it ran {length / max(1, rest):.2g} times too fast.",
         ),
+    )
+
+
+def _came_back_up(run: Run, schedule: Schedule, limits: Limits) -> int | None:
+    """The reading at which a cosine without restarts was at its end, if the rate rose again after it."""
+    if not any(str(each.get("name", "")) == "CosineAnnealingLR" for each in schedulers(run)):
+        return None
+    values = schedule.rates.values[schedule.warm :]
+    turn = int(np.argmin(values))
+    after = values[turn:]
+    rose = len(after) >= limits.readings and after[-1] > limits.up * schedule.peak
+    return schedule.warm + turn if rose and values[turn] < limits.up * schedule.peak else None
+
+
+def _past_its_end(run: Run, schedule: Schedule, turn: int) -> Finding:
+    ended, last = int(schedule.rates.steps[turn]), schedule.rates.last_step
+    return schedule_ended_early.finding(
+        f"The cosine schedule was made for {count(ended)} steps and came back up after its end, to "
+        f"{number(schedule.rates.last)} at {moment(run, last)}.",
+        first_step=ended,
+        last_step=last,
+        confidence=0.85,
+        evidence={"ended": ended, "peak": schedule.peak, "last": schedule.rates.last},
+        series=[LR.name, LOSS.name],
+        could_also_be=("A cyclic schedule on purpose: CosineAnnealingWarmRestarts says so.",),
+        try_=(f"Give CosineAnnealingLR T_max={last + 1} instead of {ended}, or stop stepping it at its end.",),
     )
