@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from bedside.causes import told_as_one_story
 from bedside.differential import differential
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
 from bedside.record.run import Run
-from bedside.rules import CATALOGUE, Rule, find_rule
+from bedside.rules import CATALOGUE, Rule
+from bedside.settings import Settings, settings_for
 from bedside.what_changed import told_with_changes
 
 LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
@@ -28,33 +29,24 @@ def diagnose(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    config: str | PathLike[str] | Literal[False] | None = None,
 ) -> Diagnosis:
-    """Diagnose a run: a Run, a run folder of bedside's own, or a log that another tool wrote."""
+    """Diagnose a run: a Run, a run folder of bedside's own, or a log that another tool wrote.
+
+    Settings come from the nearest bedside.toml or pyproject.toml, or from `config`; False does without.
+    """
+    places = () if isinstance(path_or_run, Run) else (path_or_run,)
+    settings = settings_for(*places, config=config or None, use=config is not False)
+    return examine(loaded(path_or_run, settings), settings.rules(select=select, ignore=ignore))
+
+
+def loaded(path_or_run: str | PathLike[str] | Run, settings: Settings) -> Run:
+    """The run itself, or the one at a path, with the project's names for metrics."""
     if isinstance(path_or_run, Run):
-        run = path_or_run
-    else:
-        from bedside.logs import load
+        return path_or_run
+    from bedside.logs import load
 
-        run = load(path_or_run)
-    return examine(run, chosen(select=select, ignore=ignore))
-
-
-def chosen(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """The catalogue less what was not asked for; families ("GRD") count as all their codes."""
-    return tuple(
-        each for each in CATALOGUE if (not select or _names(each, select)) and not (ignore and _names(each, ignore))
-    )
-
-
-def _names(each: Rule, words: Iterable[str]) -> bool:
-    for word in words:
-        family = word.strip().upper()
-        if any(other.code[:3] == family for other in CATALOGUE):
-            if each.code.startswith(family):
-                return True
-        elif find_rule(word) is each:
-            return True
-    return False
+    return load(path_or_run, mapping=settings.map)
 
 
 def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:

@@ -38,6 +38,7 @@ class Order:
     ignore: Sequence[str] = ()
     mapping: Mapping[str, str] | None = None
     format_in: str | None = None
+    limits: Mapping[str, Mapping[str, Any]] | None = None  # of rules by name, as settings change them
     pictures: bool = False  # keep the thinned curves that a full report draws; thousands of them would fill memory
 
 
@@ -56,7 +57,8 @@ def diagnose_all(
 
 def answers_for(job: Job, order: Order) -> list[Answer]:
     """Read and diagnose the runs of one job."""
-    from bedside.diagnose import chosen, examine
+    from bedside.diagnose import examine
+    from bedside.settings import chosen
 
     if isinstance(job, RemoteRuns):
         try:
@@ -65,7 +67,8 @@ def answers_for(job: Job, order: Order) -> list[Answer]:
         except BedsideError as error:
             return [Failure(job.url, str(error))]
     try:
-        diagnosis = examine(read_run(job, order.mapping), chosen(select=order.select, ignore=order.ignore))
+        rules = chosen(select=order.select, ignore=order.ignore, limits=order.limits)
+        diagnosis = examine(read_run(job, order.mapping), rules)
     except BedsideError as error:
         return [Failure(job.name, str(error))]
     return [diagnosis if order.pictures else replace(diagnosis, pictures={})]

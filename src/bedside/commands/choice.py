@@ -1,8 +1,9 @@
-"""An option that takes one of a few words, and says which is nearest when it was given another."""
+"""Options that several commands share: one of a few words, and where the settings stand."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -20,3 +21,13 @@ class OneOf(click.Choice[str]):
         where = ctx.command_path if ctx else "bedside"
         nearest = nearest_first(str(value), words).split(",")[0]
         raise unknown_name(option, str(value), words, try_=f"{where} {option} {nearest}")
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def settings_options(command: Command) -> Command:
+    """`--config PATH` and `--no-config`: by default the nearest bedside.toml or pyproject.toml counts."""
+    which = click.option("--config", metavar="FILE", help="Settings to use instead of the nearest ones.")
+    none = click.option("--no-config", is_flag=True, help="No settings at all.")
+    return which(none(command))

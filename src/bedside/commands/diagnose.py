@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bedside.commands.choice import OneOf
+from bedside.commands.choice import OneOf, settings_options
 
 if TYPE_CHECKING:
     from bedside.finding import Diagnosis, Failure
@@ -32,8 +32,8 @@ FINDINGS = 1  # exit code: something at or above --fail-on
 @click.option(
     "--fail-on",
     type=OneOf(["error", "warning", "note", "never"]),
-    default="error",
-    show_default=True,
+    default=None,
+    show_default="error",
     help="Exit with 1 when there is a stable finding at least this bad.",
 )
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
@@ -41,6 +41,7 @@ FINDINGS = 1  # exit code: something at or above --fail-on
 @click.option("--format-in", metavar="FORMAT", help="Read the logs as this format, whatever they look like.")
 @click.option("--map", "renames", multiple=True, metavar="OLD=NEW", help="Read metric OLD as NEW; - leaves it out.")
 @click.option("--explain-names", is_flag=True, help="Say which metric was read as what.")
+@settings_options
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes for many runs; all cores by default.")
 @click.option("--on", type=OneOf(["ray"]), help="Distribute many runs over this engine.")
 @click.pass_context
@@ -48,12 +49,14 @@ def diagnose(
     ctx: click.Context,
     paths: tuple[str, ...],
     format_: str,
-    fail_on: str,
+    fail_on: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_in: str | None,
     renames: tuple[str, ...],
     explain_names: bool,
+    config: str | None,
+    no_config: bool,
     jobs: int | None,
     on: str | None,
 ) -> None:
@@ -64,10 +67,19 @@ def diagnose(
     """
     from bedside.finding import Diagnosis, Failure
     from bedside.fleet import Order, diagnose_all
+    from bedside.settings import settings_for
 
-    mapping = _mapping(renames)
+    settings = settings_for(*paths[:1], config=config, use=not no_config)
+    mapping = {**settings.map, **_mapping(renames)}
     found = _find(paths, format_in)
-    order = Order(_codes(select), _codes(ignore), mapping, format_in, pictures=len(found) <= len(paths))
+    order = Order(
+        _codes(select) or settings.select,
+        _codes(ignore) or settings.ignore,
+        mapping,
+        format_in,
+        settings.limits,
+        pictures=len(found) <= len(paths),
+    )
     with _progress(len(found)) as tell:
         told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
     answers = [each for each in told if isinstance(each, Diagnosis)]
@@ -82,7 +94,7 @@ def diagnose(
             _print(answers, format_, several=several)
     if explain_names:
         _print_names(found, mapping, to_stderr=format_ != "text")
-    ctx.exit(_exit_code(answers, fail_on))
+    ctx.exit(_exit_code(answers, fail_on or settings.fail_on))
 
 
 def _find(paths: Sequence[str], format_in: str | None) -> list[Job]:

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import click
 
+from bedside.commands.choice import settings_options
+
 
 @click.command(short_help="Write a diagnosis as an HTML page.")
 @click.argument("path")
 @click.option(
     "-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path), help="Where to."
 )
-def report(path: str, output: Path) -> None:
+@settings_options
+def report(path: str, output: Path, config: str | None, no_config: bool) -> None:
     """Write a run's diagnosis as a self-contained HTML page."""
     from bedside.diagnose import diagnose
     from bedside.errors import BadOption
@@ -20,7 +23,7 @@ def report(path: str, output: Path) -> None:
     from bedside.report.html import diagnosis_to_page
     from bedside.rules import find_rule
 
-    answer = diagnose(path)
+    answer = diagnose(path, config=False if no_config else config)
     pages = {finding.code: page(find_rule(finding.code)) for finding in answer.findings}
     try:
         output.write_text(diagnosis_to_page(answer, pages), encoding="utf-8")
