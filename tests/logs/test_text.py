@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from bedside.logs.line_numbers import line_numbers
+from bedside.logs.line_shapes import Shapes
 from bedside.logs.log import Log
 from bedside.logs.meaning import to_run
 from bedside.logs.text import read_lines
@@ -274,3 +280,41 @@ def test_what_programs_print(program):
     run = run_of(text)
     for key, values in expected.items():
         assert curve(run.series(key)) == values
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_shape_reads_other_digits_as_the_line_itself_would(program):
+    rng = random.Random(program)
+    for line in PROGRAMS[program][0].splitlines():
+        shapes = Shapes()
+        shapes.of(line)
+        for _ in range(5):
+            other = re.sub(r"(?<![\w@.])\d+", lambda m: str(rng.randrange(10 ** len(m[0]))).zfill(len(m[0])), line)
+            assert shapes.of(other).read(other) == line_numbers(other)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("0123456789.,:-/%[]() |eEabx@_+", max_size=60), st.randoms())
+def test_shapes_agree_with_lines_whatever_the_line(line, rng):
+    shapes = Shapes()
+    shapes.of(line)
+    other = re.sub(r"(?<![\w@.])\d[\d.,]*", lambda m: re.sub(r"\d", lambda _: rng.choice("0123456789"), m[0]), line)
+    assert shapes.of(other).read(other) == line_numbers(other)
+
+
+def test_an_overflow_of_zero_is_none():
+    run = run_of(*(f"step {i} loss {9 - i} overflow: {int(i == 3)}" for i in range(1, 6)))
+    assert curve(run.series("skipped")) == {1: 0, 2: 0, 3: 1, 4: 0, 5: 0}
+    assert len(run.loss) == 5
+
+
+def test_digits_in_a_name_are_part_of_it():
+    run = run_of(
+        "step 1 loss 2.0",
+        "val/g0/loss: 1.5",
+        "val/g1/loss: 1.7",
+        "step 2 loss 1.0",
+        "val/g0/loss: 1.2",
+        "val/g1/loss: 1.4",
+    )
+    assert run.owners("val/loss") == ["g0", "g1"]

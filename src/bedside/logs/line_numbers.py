@@ -58,27 +58,62 @@ class Found:
         return math.isfinite(self.value) and self.value == int(self.value) and self.value >= 0
 
 
+@dataclass
+class Spot:
+    """Where a number stands in a line, and its name: the same in every line that differs in digits only."""
+
+    name: str
+    where: slice
+    total: slice | None = None
+    percent: bool = False
+    inner: Spot | None = None
+
+    def read(self, line: str) -> Found:
+        value = float(line[self.where].replace(",", ""))
+        return Found(
+            self.name,
+            value / 100 if self.percent else value,
+            float(line[self.total]) if self.total else None,
+            self.inner.read(line) if self.inner else None,
+        )
+
+
 def tidy(line: str) -> str:
-    """A line without colours, log prefixes, dates and whatever else has digits that are no readings."""
+    """A line, as long as before, with blanks for colours, log prefixes, dates and other digits that are no readings."""
     if "\x1b" in line:
-        line = _ANSI.sub("", line)
-    return _NOT_READINGS.sub(" | ", _LEVEL.sub("", line, count=1))
+        line = _ANSI.sub(_blanked, line)
+    return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, line, count=1))
+
+
+def _blanked(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _fenced(match: re.Match[str]) -> str:
+    return "|" + " " * (len(match[0]) - 1)
 
 
 def line_numbers(line: str) -> list[Found]:
-    """The readings in a tidy line, in order. A list gives its first element; an average in brackets is left out."""
-    found: list[Found] = []
+    """The readings in a line, in order."""
+    return [spot.read(line) for spot in spots_in(tidy(line))]
+
+
+def spots_in(line: str) -> list[Spot]:
+    """Where the readings of a tidy line are. A list gives its first element; an average in brackets is left out."""
+    found: list[Spot] = []
     end = 0
     for match in _NUMBER.finditer(line):
         gap = line[end : match.start()]
         end = match.end()
         name = _name(gap)
-        each = Found(name, _value(match), float(match["total"]) if match["total"] else None)
-        if not name and found and (each.total or gap.rstrip().endswith("][")) and gap.strip() in ("[", "]["):
+        total = slice(*match.span("total")) if match["total"] else None
+        where = slice(*match.span("special" if match["special"] else "number"))
+        each = Spot(name, where, total, (match["unit"] or "").strip() == "%")
+        if not name and found and (total or gap.rstrip().endswith("][")) and gap.strip() in ("[", "]["):
             if found[-1].inner is None and not found[-1].total:
                 found[-1].inner = each  # `Train: 3 [10/100` and `Epoch: [3][10/100]`
             continue
-        if name or not found or each.total:
+        if name or not found or total:
             found.append(each)  # else the second element of a list, or a running average in brackets
         if len(found) >= MOST_IN_A_LINE:
             break
@@ -99,11 +134,3 @@ def _name(gap: str) -> str:
         piece = next((found for found in (each.strip(_EDGES) for each in pieces[-2::-1]) if found), "")
     words = piece.split()
     return " ".join(words if len(words) <= 5 else words[-2:]).strip(_EDGES)
-
-
-def _value(match: re.Match[str]) -> float:
-    if match["special"]:
-        return float(match["special"])
-    value = float(match["number"].replace(",", ""))
-    unit = (match["unit"] or "").strip()
-    return value / 100 if unit == "%" else value

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from bedside.logs.config import settings_in_text
 from bedside.logs.format import HEAD, Format, Unreadable
-from bedside.logs.line_numbers import Found, lead, line_numbers, tidy
+from bedside.logs.line_numbers import Found, tidy
+from bedside.logs.line_shapes import Shapes
 from bedside.logs.log import Column, Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
-from bedside.logs.text_clock import Clock
-from bedside.logs.text_table import header_in, row_of
+from bedside.logs.text_clock import STEPS, Clock
+from bedside.logs.text_table import row_of
 from bedside.logs.words import SPLITS, split_words
 
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
@@ -29,15 +30,10 @@ MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 SKIPS = "skipped steps"  # the column of lines that say so
-_MENTIONS = re.compile(r"(?i)overflow|skip(?:ped|ping)")
-_SKIP_LINE = re.compile(
+_SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
 )
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
-_CONFIG_LINE = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")
-_COMMAND_LINE = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
-_SUMMARY_LINE = re.compile(r"train_runtime")  # what the HF Trainer prints about the whole run
-_EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat")
 
 
 class _Reader:
@@ -46,6 +42,7 @@ class _Reader:
     def __init__(self) -> None:
         self.log = Log("text")
         self.clock = Clock()
+        self.shapes = Shapes()
         self.header: list[str] = []  # of a table in the text
         self.split = ""  # what the lines at hand measure
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
@@ -53,29 +50,31 @@ class _Reader:
 
     def read(self, text: str) -> None:
         self.line += 1
-        if _MENTIONS.search(text) and _SKIP_LINE.search(text):
+        shape = self.shapes.of(text)
+        skipped = shape.skips and bool(_SKIPPED.search(text))
+        found = (row_of(tidy(text), self.header) if self.header else []) or shape.read(text)
+        if skipped and not any(each.name.lower() in STEPS for each in found):
             self._skipped(text)
             return
-        line = tidy(text)
-        found = row_of(line, self.header) or line_numbers(line)
-        split = _split(lead(line))
         if not found:
-            self.header = header_in(line) or self.header
-            self.split = split or self.split
+            self.header = shape.header or self.header
+            self.split = shape.split or self.split
             return
-        if self.clock.step is None or _CONFIG_LINE.search(text):
+        if self.clock.step is None or shape.config:
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
-            if _COMMAND_LINE.search(text) or (len(found) > A_DUMP and _CONFIG_LINE.search(text)):
+            if shape.command or (len(found) > A_DUMP and shape.config):
                 return
-        if _SUMMARY_LINE.search(text):
+        if shape.summary:
             return
-        said = self.clock.read(found, evaluating=split in ("val", "test"))
-        if split or said:  # a record of its own ends what the line before was about
-            self.split = split
+        said = self.clock.read(found, evaluating=shape.split in ("val", "test"))
+        if shape.split or said:  # a record of its own ends what the line before was about
+            self.split = shape.split
         for each in found:
             if each.name not in said:
                 self._metric(each)
+        if skipped:
+            self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
 
     def _metric(self, each: Found) -> None:
         name = each.name
@@ -111,13 +110,6 @@ class _Reader:
         _drop_talk(self.log)
         _skipped_steps(self.log)
         return self.log
-
-
-def _split(lead: str) -> str:
-    """What a line says it measures before its first number: `Evaluating perplexity`, `TRAIN [`, `valid |`."""
-    if _EVALUATING.search(lead):
-        return "val"
-    return next((SPLITS[word] for word in split_words(lead[-80:]) if word in SPLITS and len(word) > 2), "")
 
 
 def _says_split(name: str) -> bool:
