@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -34,6 +33,7 @@ ALIASES = {
 }
 WHOLE = frozenset({"max_steps", "epochs", "batch_size", "warmup_steps", "classes", "vocab_size", "logging_steps"})
 _KNOWN = {alias: ours for ours, aliases in ALIASES.items() for alias in aliases.split()}
+_WORDS = {"true": True, "false": False, "null": None, "none": None, "~": None}
 _NAMES = "|".join(name.replace("_", "[_-]") for name in sorted(_KNOWN, key=len, reverse=True))
 _IN_TEXT = re.compile(
     rf"(?<![\w.-])(?:--)?[\"']?(?P<key>{_NAMES})[\"']?(?:\s*[:=]\s*|\s+\.+\s|(?<=\w)\s(?=[\d.]))"
@@ -89,19 +89,17 @@ def plain_yaml(text: str) -> dict[str, Any]:
 
 
 def _scalar(text: str) -> Any:
-    try:
-        value = ast.literal_eval(text) if len(text) < 200 else text
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        lowered = text.lower()
-        return {"true": True, "false": False, "null": None}.get(lowered, _float(text))
-    return value if isinstance(value, (int, float, str, bool)) or value is None else text
-
-
-def _float(text: str) -> Any:
-    try:
-        return float(text)  # YAML's 1e-3 is no Python literal problem, but 1e3 without a dot is for some writers
-    except ValueError:
-        return text
+    """A plain value: a word, a number, or text; lists and tagged objects stay text."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return text[1:-1]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _flatten(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:

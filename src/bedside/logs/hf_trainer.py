@@ -20,8 +20,7 @@ from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
 
 MOST_BYTES = 2**29
-ROUNDED = 5e-5  # the Trainer writes four digits: a true loss below this reads 0.0
-CLIFF = 0.05  # a thousand times that: no training loss falls this far between two records
+CLIFF = 0.05  # the Trainer rounds below 5e-5 to 0.0; no training loss falls a thousandfold between two records
 _SET = re.compile(r"eval_(.+)_(?:runtime|samples_per_second)$")
 # Written once, at the end, about the whole run.
 FINAL = ("train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos")

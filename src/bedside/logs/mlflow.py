@@ -17,7 +17,6 @@ from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
 
 LARGEST = sys.float_info.max  # what MLflow writes for infinity
-SYSTEM = "system/"  # hardware metrics that MLflow logs by itself
 RUN_FILE = "meta.yaml"
 FINISHED = {"FINISHED": True, "3": True, "FAILED": False, "4": False, "KILLED": False, "5": False}
 MOST_METRICS = 20_000
