@@ -8,8 +8,11 @@ from bedside.rules.amplified_step import amplified_step
 from bedside.rules.bad_batch import bad_batch
 from bedside.rules.broadcast_loss import broadcast_loss
 from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
+from bedside.rules.collapsed_activations import collapsed_activations
+from bedside.rules.collapsed_attention import collapsed_attention
 from bedside.rules.constant_loss import constant_loss
 from bedside.rules.dead_layer import dead_layer
+from bedside.rules.dead_units import dead_units
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.dominant_module import dominant_module
 from bedside.rules.endless_warmup import endless_warmup
@@ -24,6 +27,7 @@ from bedside.rules.frozen_learning_rate import frozen_learning_rate
 from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
+from bedside.rules.growing_activations import growing_activations
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.lopsided_labels import lopsided_labels
@@ -50,6 +54,7 @@ from bedside.rules.oversized_update import oversized_update
 from bedside.rules.repeated_batches import repeated_batches
 from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
+from bedside.rules.saturated_units import saturated_units
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
@@ -62,6 +67,7 @@ from bedside.rules.still_falling import still_falling
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.swallowed_updates import swallowed_updates
+from bedside.rules.symmetric_units import symmetric_units
 from bedside.rules.training_in_eval_mode import training_in_eval_mode
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
@@ -123,6 +129,12 @@ CATALOGUE: tuple[Rule, ...] = (
     runaway_weights,
     shrinking_weights,
     weight_jump,
+    dead_units,
+    saturated_units,
+    collapsed_activations,
+    growing_activations,
+    collapsed_attention,
+    symmetric_units,
     missing_warmup,
     schedule_ended_early,
     unfinished_schedule,

@@ -1,0 +1,86 @@
+"""Most units of a layer sit where their non-linearity is flat.
+
+## What it sees
+Outputs of sigmoid, tanh and their hard variants, inside the network, at values where the slope is under a hundredth of
+the steepest.
+
+## Why it matters
+A gradient is multiplied by that slope, so next to nothing of it passes a saturated layer: what lies in front of it
+learns a hundred times more slowly. Typical: weights that start too large, inputs that are not normalised, a learning
+rate that drove the weights up.
+
+## How it decides
+The median share over the run is above `most` in a layer that is not the last non-linearity, which may well be sure of
+its answers. While the loss has come down well nevertheless (`progress` of where it began), it is a note.
+
+## When it is wrong
+Gates, which are meant to be open or shut; codes that are meant to be binary.
+
+## What to try
+1. Glorot initialisation: `nn.init.xavier_uniform_(layer.weight)`.
+2. Normalise the inputs, or put a normalisation layer in front of the non-linearity.
+3. ReLU or GELU in place of sigmoid and tanh.
+
+## Example
+>>> from bedside.record.run import Event
+>>> from bedside.testing import a_run
+>>> kinds = Event(0, "nonlinearities", {"front.act": "tanh", "back.act": "tanh"})
+>>> run = a_run(loss=2.3, saturated_fraction={"front.act": 0.81, "back.act": 0.1}, events=[kinds])
+>>> print(*saturated_units.check(run))
+ACT102 saturated-units: 81 % of the outputs of `front.act` (tanh) are saturated: hardly any gradient passes.
+
+## References
+- Glorot and Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import SATURATED_FRACTION
+from bedside.report.wording import listed, percent
+from bedside.rules.progress import share_of_loss_won
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure
+
+SATURATING = ("sigmoid", "tanh", "hardsigmoid", "hardtanh")
+
+
+@dataclass(frozen=True)
+class Limits:
+    most: float = 0.65  # a net that learnt raw pixels well had 0.53, the same net with weights of unit size 0.69 to 0.8
+    progress: float = 0.8  # of the first loss: what has been won, saturation did not prevent
+    fewest: int = 5  # readings
+
+
+@rule("ACT102", severity=Severity.WARNING, needs=[SATURATED_FRACTION.per_owner], limits=Limits())
+def saturated_units(run: Run, limits: Limits) -> Iterator[Finding]:
+    kinds = {owner: kind for event in run.events_of("nonlinearities") for owner, kind in event.data.items()}
+    hidden = [s for s in run.of(SATURATED_FRACTION.name) if kinds.get(s.owner) in SATURATING][:-1]
+    shares = {s.owner: s.median() for s in hidden if len(s) >= limits.fewest}
+    affected = {owner: share for owner, share in shares.items() if share > limits.most}
+    if not affected:
+        return
+    worst = max(affected, key=lambda owner: affected[owner])
+    series = run.series(SATURATED_FRACTION.name, worst)
+    learnt = share_of_loss_won(run) >= limits.progress
+    others = f" and more than {percent(limits.most)} of {listed(f'`{o}`' for o in affected if o != worst)}"
+    yield saturated_units.finding(
+        f"{percent(affected[worst])} of the outputs of `{worst}` ({kinds[worst]}){others if len(affected) > 1 else ''} "
+        "are saturated: hardly any gradient passes.",
+        severity=Severity.NOTE if learnt else None,
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=how_sure(affected[worst], limits.most / 2, most=0.9),
+        where=list(affected),
+        evidence={"saturated_share": affected},
+        series=[series.key],
+        could_also_be=("Gates or codes that are meant to be open or shut.",),
+        try_=(
+            "Initialise with Glorot's rule: nn.init.xavier_uniform_(layer.weight), biases at zero.",
+            "Normalise the inputs, or put nn.LayerNorm in front of the non-linearity.",
+        ),
+    )

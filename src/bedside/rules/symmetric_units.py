@@ -1,0 +1,75 @@
+"""All units of a layer compute the same: the layer is one unit wide.
+
+## What it sees
+Outputs that do not differ between the units of a layer, sample by sample.
+
+## Why it matters
+Units that start alike get the same gradient and stay alike for ever, so a layer of a thousand of them can do what one
+can. Typical: weights initialised with zeros or any other constant.
+
+## How it decides
+From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
+output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations.
+
+## When it is wrong
+A layer that is meant to repeat one value; weights that are tied.
+
+## What to try
+1. Leave the weights to PyTorch's own initialisation, or use `nn.init.kaiming_normal_(layer.weight)`; zeros are for
+   biases.
+
+## Example
+>>> from bedside.testing import a_run
+>>> run = a_run(loss=2.0, unit_variation={"hidden": 1e-6, "out": 0.4}, batch_variation={"hidden": 0.7, "out": 0.7})
+>>> print(*symmetric_units.check(run))
+ACT106 symmetric-units: All units of `hidden` put out the same value: the layer does what one unit could.
+
+## References
+- Goodfellow et al. (2016), Deep learning: section 8.4, breaking symmetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import BATCH_VARIATION, LOSS, UNIT_VARIATION
+from bedside.report.wording import listed
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    alike: float = 1e-3  # rounding makes units that are alike differ by less; the closest healthy layer had 0.12
+    varies: float = 0.01  # between samples: ordinary layers have 0.1 and more
+    fewest: int = 10  # readings
+
+
+@rule("ACT106", severity=Severity.ERROR, needs=[UNIT_VARIATION.per_owner], limits=Limits())
+def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
+    layers = [s for s in run.of(UNIT_VARIATION.name) if len(s.finite()) >= limits.fewest]
+    kinds = {owner: kind for event in run.events_of("nonlinearities") for owner, kind in event.data.items()}
+    alike = [
+        s.owner
+        for s in layers
+        if s.finite().values.max() < limits.alike
+        and run.series(BATCH_VARIATION.name, s.owner).median() > limits.varies
+        and kinds.get(s.owner) != "softmax"  # looking everywhere alike is another matter
+    ]
+    if not alike:
+        return
+    first = run.series(UNIT_VARIATION.name, alike[0])
+    yield symmetric_units.finding(
+        f"All units of {listed(f'`{owner}`' for owner in alike)} put out the same value: the layer does what one unit "
+        "could.",
+        first_step=first.first_step,
+        last_step=first.last_step,
+        confidence=0.95,
+        where=alike,
+        evidence={"variation_between_units": first.median()},
+        series=[first.key, LOSS.name],
+        could_also_be=("A layer that repeats one value on purpose.",),
+        try_=("Initialise the weights at random: nn.init.kaiming_normal_(layer.weight); constants are for biases.",),
+    )
