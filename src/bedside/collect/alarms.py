@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bedside.diagnose import examine
 from bedside.finding import Finding, Severity
@@ -34,27 +37,28 @@ class Alarms:
         self.spent = 0.0
         self.looks = 0
 
-    def due(self, losses: Sequence[tuple[int, float]] = ()) -> bool:
-        """Whether to look now, given the (step, loss) pairs that are new."""
-        finite = all(loss - loss == 0 for _, loss in losses) if losses else self._finite
+    def due(self, step: int, losses: NDArray[np.float64]) -> bool:
+        """Whether to look now, given the newest step and the losses up to it."""
+        finite = bool(np.isfinite(losses).all()) if len(losses) else self._finite
         turned, self._finite = self._finite and not finite, finite
-        self._step = losses[-1][0] if losses else self._step
+        self._step = step
         elapsed = time.perf_counter() - self._began
         early = self.spent < GRACE and self._step >= (1 + SPACING) * self._looked_at
         return turned or self.looks == 0 or early or self.spent < self._share * elapsed
 
-    def look(self, prepare: Callable[[], None] = lambda: None) -> list[Finding]:
-        """Ask all rules; returns what is new. What has to be prepared for that is part of its cost."""
+    def look(self, prepare: Callable[[], None] = lambda: None) -> float:
+        """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it."""
         started = time.perf_counter()
         prepare()
         new = [f for f in examine(self._view()).findings if self._is_new(f)]
         self.looks += 1
         self._looked_at = self._step
-        self.spent += time.perf_counter() - started
+        took = time.perf_counter() - started
+        self.spent += took
         for finding in new:
             self._said[finding.code] = finding.severity
             self._speak(finding)
-        return new
+        return took
 
     def _is_new(self, finding: Finding) -> bool:
         if finding.preview or finding.severity < Severity.WARNING:

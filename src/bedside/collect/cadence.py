@@ -28,9 +28,9 @@ class Cadence:
             interval = max(1, interval // BURST_FACTOR)
         return step % interval == 0
 
-    def quiet(self, step: int) -> bool:
-        """Whether it is known that nothing is due at this step: one comparison, since it is asked at every step."""
-        return step < self._resting_until
+    def quiet(self, step: int) -> int:
+        """For how many steps, from this one on, it is known that nothing is due."""
+        return max(self._resting_until - step, 0)
 
     def rest(self, step: int, groups: Iterable[str]) -> None:
         """Work out until when nothing is due, from this step on."""

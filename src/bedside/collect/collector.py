@@ -8,9 +8,10 @@ The monitor calls, for every step at which the collector is due::
     detach(step)     after the optimizer's step: put what was heard on the freight
     rows()           some steps later, when the freight has been unloaded: the numbers, as rows of a metric set
 
-and on every step, sampled or not, the moments that a collector chooses to hear (`MOMENTS`). What is heard stays on the
-device (`freight.put` gives a Ticket, whose `numbers` are there later), so that no collector ever waits for one. A
-collector that raises is switched off with one warning.
+and, sampled or not, the moments that a collector chooses to hear (`MOMENTS`): at every step if the budget allows, else
+at every so many (`patient.step` counts them all). What is heard stays on the device (`freight.put` gives a Ticket,
+whose `numbers` are there later), so that no collector ever waits for one. A collector that raises is switched off with
+one warning.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Patient:
     rank: int = 0
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
+    untold: int = 0  # quiet steps so far, whose moments nobody heard
+    ended: float | None = None  # when the step before it was over, by time.perf_counter
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 
 
@@ -78,12 +81,14 @@ class Collector:
 
     name = ""  # the vital group: what cadence, cost and the report call it
     vitals: tuple[str, ...] = ()  # what it can write; none: it writes events only
-    sampled = True  # False: it only hears moments, at every step, and is so cheap that it needs no cadence
+    sampled = True  # False: it only hears moments
+    tireless = False  # True: it must hear every step, whatever that costs
 
     def __init__(self, patient: Patient) -> None:
         self.patient = patient
         self.freight = patient.freight
         self.spent = 0.0  # seconds in hooks of its own, inside the user's forward, since the governor last looked
+        self.listened = 0.0  # seconds in its moments, since the step began
 
     @property
     def model(self) -> nn.Module:

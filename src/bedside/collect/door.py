@@ -67,7 +67,8 @@ class Hook:
 
 
 class Entry:
-    """A module that the user calls, and what it was called with while its call was being compiled."""
+    """A module that the user calls; what it was called with is kept where nobody could be told: in the graph of a
+    compiled call, and at quiet steps, where usual training forwards are only counted."""
 
     def __init__(self, module: nn.Module, entered: Callable[[Entry, Any, Any], None]) -> None:
         self.module = module
@@ -77,6 +78,11 @@ class Entry:
         self.args: Any = None
         self.kwargs: Any = None
         self.grad = True
+        self.autocast: Any = ()  # of the last training forward that was told
+        self.usual: bool | None = None  # at quiet steps: the mode of a training forward, which is not told
+        self.missed = 0  # forwards of this step that were not told
+        self.seen = 0  # training forwards of this step that were
+        self.most = 0  # the least there were in a step: more than that are no usual step's
 
     def __call__(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling():  # what is said here becomes part of the graph, so it says no more than this
@@ -85,7 +91,16 @@ class Entry:
             self.kwargs = kwargs
             self.grad = torch.is_grad_enabled()
             return
+        if self.usual is self.core.training and self.missed < self.most and torch.is_grad_enabled():
+            self.missed += 1
+            self.args = args
+            self.kwargs = kwargs
+            return
         self.entered(self, args, kwargs)
+
+    def forget(self) -> None:
+        self.args = self.kwargs = None
+        self.missed = 0
 
 
 class Door:
@@ -148,9 +163,39 @@ class Door:
         if ours and self.last is not None and self.last.grad:
             self.training_mode = self.last.training
 
+    def rest(self) -> Sequence[Entry]:
+        """Quiet steps follow: training forwards are only counted. Returns the entries, which keep what came in."""
+        for entry in self._entries:
+            entry.usual = self.training_mode
+        return self._entries
+
+    def wake(self) -> list[Forward]:
+        """Tell all forwards again; returns those of this step that were not told."""
+        missed: list[Forward] = []
+        for entry in self._entries:
+            entry.usual = None
+            count = entry.missed or int(entry.traced and entry.args is not None)
+            if count:
+                forward = Forward(entry, entry.args, entry.kwargs, grad=True, validating=False)
+                forward.autocast = entry.autocast
+                missed += [forward] * count
+                self.last, self._heard = forward, True
+            entry.forget()
+        return missed
+
+    @property
+    def restful(self) -> bool:
+        """Whether it is known what a usual forward is."""
+        return not self._searching and (self.training_mode is not None or self.blind or not self._entries)
+
     def step_ended(self) -> None:
         """Lets go of the batch, and looks for other doors when nobody came through this one."""
+        if not self._entries:
+            return
         self.last = None
+        for entry in self._entries:
+            if entry.seen:
+                entry.most, entry.seen = min(entry.most or entry.seen, entry.seen), 0
         if self._searching:
             self._found_entries()
         elif self._heard:
@@ -185,8 +230,11 @@ class Door:
         began = time.perf_counter()
         self._heard = True
         forward = Forward(entry, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)
-        self.last = forward
+        if forward.grad and forward.training == self.training_mode:
+            entry.seen += 1
+            entry.autocast = forward.autocast
         self.begun(forward)
+        self.last = forward
         self.spent += time.perf_counter() - began
         if self._expecting and not self.compiled and self._counts(forward):
             self._let_in(forward)

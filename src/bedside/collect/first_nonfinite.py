@@ -53,6 +53,7 @@ class FirstNonfinite(Collector):
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if forward.grad:
             self._counters.remember()
+            self.tireless = bool(self._counters.before)  # a rehearsal must start from what they were
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         self._target = (function, prediction, target)

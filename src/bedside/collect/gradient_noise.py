@@ -87,7 +87,7 @@ def elements(optimizer: Optimizer) -> Tensor | None:
             gradient = parameter.grad
             if gradient is None or gradient.layout is not torch.strided or hasattr(gradient, "to_local"):
                 continue
-            if not gradient.is_floating_point():
+            if not gradient.is_floating_point() or not gradient.numel():
                 continue
             part = sample(gradient, 0, ELEMENTS).float()
             parts.append(part * (gradient.numel() / part.numel()) ** 0.5)

@@ -40,7 +40,6 @@ class Inputs(Collector):
 
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
-        self._step_ended: float | None = None
         self._now: list[Number] | None = None
         self._every: list[tuple[int, list[Number]]] = []
         self._due = False
@@ -54,7 +53,8 @@ class Inputs(Collector):
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if self._now is not None or not self._is_training(forward):
             return
-        waited = time.perf_counter() - self._step_ended if self._step_ended is not None else MISSING
+        ended = self.patient.ended
+        waited = time.perf_counter() - ended if ended is not None else MISSING
         batch = first_input((forward.args, forward.kwargs))
         size, mark = (MISSING, MISSING) if batch is None else self._look(batch)
         self._now = [size, mark, waited]
@@ -71,7 +71,6 @@ class Inputs(Collector):
             self._bad_targets.append(is_bad(target.detach()))
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
-        self._step_ended = time.perf_counter()
         if self._now is not None:
             self._every.append((self.patient.step, self._now))
             self._now = None

@@ -52,6 +52,7 @@ class LossListener:
         self._lesson = 0  # backwards of ours heard so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards
+        self.at_hand = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
 
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -96,6 +97,7 @@ class LossListener:
         self._after_step = [(p, _state(p)) for p in self._probes] if self.in_step else []
         if not self._evaluation_done and coming:
             heard = self._heard
+            self.at_hand = type(coming[0][0]) is float
             heard.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
             heard.divisors.append(coming[0][1])
             if len(heard.values) > 1:
@@ -113,7 +115,31 @@ class LossListener:
 
     def _choose_probes(self, changed: Sequence[nn.Parameter]) -> None:
         spread = [changed[i * (len(changed) - 1) // max(PROBES - 1, 1)] for i in range(PROBES)]
-        self._probes = list({id(p): p for p in spread}.values())
+        self._probes = sorted({id(p): p for p in spread}.values(), key=lambda p: p.numel())  # they are held for a while
+
+    @property
+    def probe(self) -> nn.Parameter | None:
+        """The one parameter that tells a backward of ours, if the loop is that plain: one backward a step."""
+        plain = self._lesson >= LEARNING and self._agreed and not self._accumulates and len(self._probes) == 1
+        return self._probes[0] if plain and not self.in_step else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether no backward has come since the last step."""
+        return not self._heard.values
+
+    def recall(self, loss: float | Tensor) -> None:
+        """A backward of ours was heard at a quiet step, which then was not quiet any more."""
+        self._heard.values.append(loss)
+        self._heard.divisors.append(None)
+
+    def rest(self) -> None:
+        """Quiet steps follow: what was seen before them says nothing about what comes after."""
+        self._after_step = []
+
+    def rested(self) -> None:
+        """Quiet steps are over: whether gradients are cleared is judged from here on."""
+        self._after_step = [(p, _state(p)) for p in self._probes]
 
     def take(self) -> StepLoss:
         """The losses since the last step; the next backward starts a new one."""

@@ -21,14 +21,16 @@ from bedside.collect import patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.beat import Beat
 from bedside.collect.cadence import FULL_STEPS, Cadence
+from bedside.collect.clipping import members_of
 from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
-from bedside.collect.door import Door
-from bedside.collect.freight import Freight
-from bedside.collect.governor import LOOKING, Governor
+from bedside.collect.door import Door, Forward
+from bedside.collect.freight import Freight, reading
+from bedside.collect.governor import LISTENING, LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
+from bedside.collect.quiet import Quiet
 from bedside.collect.steps import READ_AT_STEPS, StepListener
 from bedside.diagnose import examine
 from bedside.errors import BadModel, BadOption
@@ -94,13 +96,13 @@ class Monitor:
         self._store = store
         self._run_dir = store.path.parent
         self._on_finding = on_finding
-        self._quiet = quiet
+        self._silent = quiet
         self._off: str = ""
         self._theirs: Exception | None = None  # what on_finding raised
         self._closed = False
         self._pid = os.getpid()
         self._validating = False
-        self._epoch_losses: list[float] = []
+        self._epoch_loss = (0.0, 0)  # sum and number
         self._blind = False
         self._arrival: list[int] | None = None  # id(parameter) in the order gradients arrived, once heard
         self._arrival_handles: list[Any] = []
@@ -121,6 +123,7 @@ class Monitor:
         self._growing = GrowingRun(str(self._run_dir))
         self._note_facts(config or {})
         self._pulse = Pulse(self._write)
+        self.quiet = Quiet(self.wake, lambda error: self._switch_off("quiet", error))
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
             self.optimizers,
@@ -150,7 +153,8 @@ class Monitor:
         self._covered: dict[str, Any] = {}
         self._check_coverage()
         patches.listen(self)
-        self._door.open(lambda forward: self._tell("forward_begins", forward), self._failed)
+        if self._collectors:
+            self._door.open(self._forward_begins, self._failed)
         atexit.register(self._at_exit)
         self._attach_collectors()
 
@@ -164,7 +168,7 @@ class Monitor:
     @property
     def step(self) -> int:
         """The number of the next step; equally, how many steps have been watched so far."""
-        return self._steps.next_step
+        return self._steps.next_step + len(self.quiet)
 
     def log(self, metrics: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
@@ -187,6 +191,7 @@ class Monitor:
     def validation(self) -> Iterator[None]:
         """Marks an evaluation: what is logged inside is a validation metric."""
         self._still_open("validation")
+        self.wake()
         self._event("validation", {"moment": "begin"})
         self._validating = self._door.validating = True
         try:
@@ -198,13 +203,15 @@ class Monitor:
     def epoch(self, number: int | None = None) -> None:
         """An epoch begins here (optional): the mean training loss of the one before is kept beside the steps."""
         self._still_open("epoch")
+        self.wake()
         self._flush()
         previous = self._steps.epoch
-        if self._epoch_losses and previous is not None:
-            mean = sum(self._epoch_losses) / len(self._epoch_losses)
+        total, count = self._epoch_loss
+        if count and previous is not None:
+            mean = total / count
             self._store.metric(max(self.step - 1, 0), "loss_epoch", mean)
             self._growing.metric(max(self.step - 1, 0), "loss_epoch", mean)
-        self._epoch_losses.clear()
+        self._epoch_loss = (0.0, 0)
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._event("epoch", {"epoch": self._steps.epoch})
 
@@ -228,7 +235,7 @@ class Monitor:
         finally:
             self._store.close(finished=finished)
         heard = self.step or self._losses.waiting
-        if not self._quiet and self.rank == 0 and self._reported_at != self.step and heard:
+        if not self._silent and self.rank == 0 and self._reported_at != self.step and heard:
             self._reported_at = self.step
             print(self.diagnose(), file=sys.stderr, flush=True)
 
@@ -244,6 +251,32 @@ class Monitor:
             warnings.warn(f"bedside could not close the record: {ours}", RuntimeWarning, stacklevel=2)
 
     # What the patches and hooks call, in the order of the loop.
+
+    @_unharmed
+    def wake(self) -> None:
+        """This step is not a quiet one after all: whoever listens is told what was missed of it."""
+        quiet = self.quiet
+        if not quiet.on:
+            return
+        quiet.on = False
+        self._settle()
+        for forward in self._door.wake():
+            self._tell("forward_begins", forward)
+        if quiet.call is not None:
+            function, args, kwargs = quiet.call
+            self._tell("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
+        if quiet.loss is not None:
+            self._losses.recall(quiet.loss)
+            self._tell("backward_begins", (), [quiet.loss])
+            self._tell("backward_ended", True)
+        if quiet.clip is not None:
+            self._steps.clipped_all(*quiet.clip)
+        quiet.loss = quiet.call = quiet.clip = None
+
+    def _forward_begins(self, forward: Forward) -> None:
+        if self.quiet.on:
+            self.wake()
+        self._tell("forward_begins", forward)
 
     @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -271,8 +304,16 @@ class Monitor:
 
     @_unharmed
     def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
-        if isinstance(total_norm, Tensor):
-            self._steps.clipped(parameters, max_norm, total_norm)
+        if not isinstance(total_norm, Tensor):
+            return
+        quiet = self.quiet
+        if quiet.on:
+            if quiet.clip is None and members_of(parameters, self._layout) is None:
+                quiet.clip = (float(max_norm), reading(total_norm))
+                return
+            self.wake()
+        self._steps.clipped(parameters, max_norm, total_norm)
+        if self._hears["clipped"]:
             self._tell("clipped", parameters, max_norm, total_norm)
 
     @_unharmed
@@ -285,6 +326,7 @@ class Monitor:
 
     @_unharmed
     def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
+        self.wake()
         if optimizer in self.optimizers and scaler.is_enabled():
             self._patient.scaler = scaler
             self._scaler_waits_for = id(optimizer)
@@ -299,8 +341,15 @@ class Monitor:
             self._scaler_waits_for = None
             self._steps.skipped(optimizer, self._scale_now)
 
-    @_unharmed
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self.quiet.on:
+            if self.quiet.loss is not None:
+                return
+            self.wake()  # no backward came before it
+        self._step_begins(optimizer, args, kwargs)
+
+    @_unharmed
+    def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if self._scaler_waits_for == id(optimizer):
             self._scaler_waits_for = None
             self._steps.scaler_will_step(optimizer, self._scale_now)
@@ -308,8 +357,14 @@ class Monitor:
         self._tell("step_begins", optimizer, closure)
         self._steps.before(optimizer, closure)
 
-    @_unharmed
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if not self.quiet.on:
+            self._step_ended(optimizer, args, kwargs)
+        elif not self.quiet.stepped():
+            self._rested()
+
+    @_unharmed
+    def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         closure = _has_closure(args, kwargs)
         self._tell("step_ended", optimizer, closure)
         self._steps.after(optimizer, closure)
@@ -324,26 +379,81 @@ class Monitor:
 
     # How they are joined.
 
+    @_unharmed
+    def _rested(self) -> None:
+        """The last of some quiet steps is over."""
+        self.wake()
+        self._losses.rested()
+        self._between_steps(self._steps.next_step - 1)
+
+    def _settle(self) -> None:
+        """Quiet steps that are over are put with the others."""
+        block = self.quiet.take()
+        self._governor.total += self.quiet.spent
+        self.quiet.spent = 0.0
+        if len(block):
+            self._steps.next_step += len(block)
+            self._patient.untold += len(block)
+            self._steps.last_end = self._patient.ended = block.ends[-1]
+            self._pulse.rest(block, self._freight)
+            self._governor.rested(self._steps.next_step - 1, len(block), block.ends[-1] - block.began)
+            self._patient.step = self._steps.next_step
+
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
-        if self._attached:
+        sampled = bool(self._attached)
+        if sampled:
             self._detach_collectors(beat.step)
+        for collector in self._collectors:
+            collector.listened = 0.0
         self._door.step_ended()
         if self._door.blind and not self._blind:
             self._blind = True
             self._say_blind()
         if self._next_layout is not None:  # learnt inside optimizer.step(closure); now nothing is half read
             self._set_layout(self._next_layout)
-        if self._flush_due(beat.step):
+        self._patient.ended = self._steps.last_end
+        # The step after a sampled one is listened to as well: some compare two that follow each other.
+        self._between_steps(beat.step, may_rest=not sampled)
+
+    def _between_steps(self, step: int, may_rest: bool = True) -> None:
+        if self._flush_due(step):
             self._flush()
         self._patient.step = self.step
         if not self._cadence.quiet(self.step):
             self._attach_collectors()
+        elif may_rest and self._plain():
+            self._rest()
+
+    def _plain(self) -> bool:
+        """Whether the loop is one whose steps can be quiet."""
+        return (
+            len(self.optimizers) == 1
+            and len(patches.LISTENING) == 1
+            and self._patient.scaler is None
+            and not self._arrival_handles
+            and self._losses.probe is not None
+            and self._losses.empty
+            and self._steps.idle
+            and self._door.restful
+            and not any(collector.tireless for collector in self._collectors)
+            and not any(isinstance(group["lr"], Tensor) for group in self.optimizers[0].param_groups)
+        )
+
+    def _rest(self) -> None:
+        """The next steps are quiet."""
+        probe, at_hand, ended = self._losses.probe, self._losses.at_hand, self._steps.last_end
+        if probe is not None and ended is not None:
+            self._losses.rest()
+            self.quiet.listen_to(probe, self.optimizers[0], self._door.rest(), at_hand)
+            steps = min(self._cadence.quiet(self.step), FLUSH_MOST)
+            deadline = self._last_flush + (FLUSH_SECONDS if at_hand else DEVICE_SECONDS)
+            self.quiet.begin(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
 
     def _flush_due(self, step: int) -> bool:
         waiting = len(self._pulse)
-        since = self._steps.last_end - self._last_flush
-        if waiting < FLUSH_STEPS:
+        since = (self._steps.last_end or self._last_flush) - self._last_flush
+        if waiting < FLUSH_STEPS and not self._pulse.alarming:
             return since > (DEVICE_SECONDS if self._freight.full else FLUSH_SECONDS)
         return since > FLUSH_APART or waiting >= FLUSH_MOST or step < FULL_STEPS or self._pulse.alarming
 
@@ -356,7 +466,7 @@ class Monitor:
                 self._attached.append(collector)
         self._door.expect(self._attached)
         groups = [collector.name for collector in self._collectors if collector.sampled]
-        self._cadence.rest(self.step + 1, [*groups, *READ_AT_STEPS])
+        self._cadence.rest(self.step + 1, [*groups, *READ_AT_STEPS, LISTENING])
 
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []
@@ -365,7 +475,7 @@ class Monitor:
             self._safely(collector, lambda c: c.detach(step))
             in_hooks, collector.spent = collector.spent, 0.0
             self._governor.total += in_hooks  # the rest is timed around the step's own hook
-            self._governor.add(collector.name, in_hooks + time.perf_counter() - began)
+            self._governor.add(collector.name, in_hooks + collector.listened + time.perf_counter() - began)
 
     def _safely(self, collector: Collector, call: Callable[[Collector], None]) -> bool:
         """One collector that fails is switched off; the others go on."""
@@ -391,10 +501,12 @@ class Monitor:
     def _tell(self, moment: str, *what: Any) -> None:
         """Let the collectors that want to hear of this moment hear of it."""
         for collector, hear in self._hears[moment]:
+            began = time.perf_counter()
             try:
                 hear(*what)
             except Exception as error:
                 self._failed(collector, error)
+            collector.listened += time.perf_counter() - began
 
     def _say_blind(self) -> None:
         """Never silently blind: steps are taken, but no forward of the model is ever heard."""
@@ -425,21 +537,24 @@ class Monitor:
     def _flush(self, final: bool = False) -> None:
         if (self._off or self._closed) and not final:
             return
+        began, looking = time.perf_counter(), self._governor.looking
+        self._settle()
         self._freight.unload()
         losses = self._pulse.flush()
         for collector in list(self._collectors):
             self._safely(collector, self._collect_rows)
         learnt, self._patient.facts = self._patient.facts, {}
         self._note_facts(learnt)
-        self._epoch_losses += [loss for _, loss in losses]
+        self._epoch_loss = (self._epoch_loss[0] + float(losses.sum()), self._epoch_loss[1] + len(losses))
         self._last_flush = time.perf_counter()
         self._governor.total += self._door.spent
         self._door.spent = 0.0
         if final or self.step <= FULL_STEPS or self._last_flush - self._looked_over > LOOK_OVER:
             self._look_over()
-        if self.rank == 0 and self.step and (final or self._alarms.due(losses)):
-            self._alarms.look(self._write_parameters)
+        if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
+            self._governor.looking += self._alarms.look(self._write_parameters)
         self._store.commit_if_due()
+        self._governor.writing += time.perf_counter() - began - (self._governor.looking - looking)
         if final:
             self._write_parameters()
             self._note_accumulation()
@@ -503,7 +618,7 @@ class Monitor:
     def _speak(self, finding: Finding) -> None:
         self._cadence.burst(self.step)
         self._store.finding(max(self.step - 1, 0), finding)
-        if not self._quiet:
+        if not self._silent:
             print_alarm(finding)
         if self._on_finding is not None and self._theirs is None:
             try:
@@ -539,6 +654,7 @@ class Monitor:
         self._arrival_handles = []
 
     def _detach(self) -> None:
+        self.quiet.on = False
         self._detach_collectors(self.step)
         self._door.close()
         for collector in list(self._collectors):

@@ -42,6 +42,8 @@ _originals: list[tuple[Any, str, Any]] = []
 def listen(monitor: Monitor) -> None:
     if not LISTENING:
         _install()
+    for other in LISTENING:
+        other.wake()  # a quiet step is one at which nobody else listens
     LISTENING.append(monitor)
 
 
@@ -85,6 +87,10 @@ def _backward(original: Any) -> Any:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         listeners = list(LISTENING)
         gradient = args[0] if args else kwargs.get("grad_tensors")
+        if len(listeners) == 1 and (quiet := listeners[0].quiet).expects(tensors, gradient):
+            result = original(tensors, *args, **kwargs)
+            quiet.heard(tensors)
+            return result
         for monitor in listeners:
             monitor.before_backward(tensors, gradient)
         result = original(tensors, *args, **kwargs)
@@ -97,7 +103,8 @@ def _backward(original: Any) -> Any:
 
 def _clip_with_norm(original: Any) -> Any:
     def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
-        parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        if not isinstance(parameters, list):
+            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         for monitor in LISTENING:
             monitor.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
@@ -130,15 +137,18 @@ def _scaler_step(original: Any) -> Any:
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
         if not torch.compiler.is_compiling():
-            prediction, target = _both(*args, **kwargs)
             for monitor in LISTENING:
-                monitor.loss_computed(name, prediction, target)
+                if monitor.quiet.on:
+                    monitor.quiet.call = (name, args, kwargs)
+                else:
+                    monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
         return original(*args, **kwargs)
 
     return loss
 
 
-def _both(input: Any = None, target: Any = None, *_: Any, **__: Any) -> tuple[Any, Any]:
+def prediction_and_target(input: Any = None, target: Any = None, *_: Any, **__: Any) -> tuple[Any, Any]:
+    """Of the arguments that a loss function was called with, by place or by name."""
     return input, target
 
 

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from bedside.collect.beat import Beat, Members, Number, number
 from bedside.collect.clipping import Clipped, clipped
-from bedside.collect.freight import Ticket
+from bedside.collect.core import Rows, Stretch, core
+from bedside.collect.freight import Freight, Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import Accumulation, Divisors
+from bedside.collect.quiet import Block
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
-Rows = NDArray[np.float64]
 Write = Callable[[str, Sequence[Key], list[int], list[float], Rows, str], None]
 
-CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
 SCALER = [("loss_scale", ""), ("skipped", "")]
 NORMS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
 MOVES = [
@@ -39,14 +39,23 @@ class Pulse:
         self.watched_steps = 0
         self.alarming = False  # a loss that is not finite is among what waits, and it is the first
         self._write = write
-        self._waiting: list[Beat] = []
+        self._waiting: list[Beat | Stretch] = []
+        self._steps = 0
         self._all_finite = True
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        """How many steps wait."""
+        return self._steps
+
+    def rest(self, block: Block, freight: Freight) -> None:
+        """A stretch of quiet steps."""
+        if len(block):
+            self._waiting.append(Stretch.of(block, freight))
+            self._steps += len(block)
 
     def add(self, beat: Beat) -> None:
         self._waiting.append(beat)
+        self._steps += 1
         finite = all(each - each == 0 for values in beat.losses for each in values if not isinstance(each, Ticket))
         self.alarming |= self._all_finite and not finite
         self._all_finite = finite
@@ -55,45 +64,21 @@ class Pulse:
         self.gradient_steps = np.zeros(len(layout), np.int64)
         self.watched_steps = 0
 
-    def flush(self) -> list[tuple[int, float]]:
-        """Write what waited on the freight that was just unloaded; returns the (step, loss) pairs."""
-        beats, self._waiting, self.alarming = self._waiting, [], False
-        if not beats:
-            return []
+    def flush(self) -> Rows:
+        """Write what waited on the freight that was just unloaded; returns the losses."""
+        waiting, self._waiting, self._steps, self.alarming = self._waiting, [], 0, False
+        if not waiting:
+            return np.empty(0)
+        beats = [each for each in waiting if isinstance(each, Beat)]
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
-        skipped = [bool(b.skipped) or self._fused_skip(b) for b in beats]
-        clips = [None if skip else _clipped(b) for b, skip in zip(beats, skipped, strict=True)]
-        losses = self._core(beats, clips)
-        self._scaler([(b, skip) for b, skip in zip(beats, skipped, strict=True) if b.skipped is not None])
-        listed = zip(beats, clips, skipped, strict=True)
-        for group in _by_layout([(b, clip) for b, clip, skip in listed if b.gradients and not skip]):
+        skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in beats}
+        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in beats}
+        rows = core(waiting, clips, self._loss)
+        self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
+        self._scaler([(b, skipped[b.step]) for b in beats if b.skipped is not None])
+        for group in _by_layout([(b, clips[b.step]) for b in beats if b.gradients and not skipped[b.step]]):
             self._norms(group)
-        return losses
-
-    def _core(self, beats: Sequence[Beat], clips: Sequence[Clipped | None]) -> list[tuple[int, float]]:
-        most = max(len(b.losses) for b in beats)
-        owners = list(dict.fromkeys(owner for b in beats for owner in b.rates or ()))
-        columns: list[Key] = [("loss", ""), ("micro_batches", ""), ("uncleared", ""), ("step_time", ""), ("epoch", "")]
-        columns += [("lr", owner) for owner in owners]
-        if most > 1:
-            columns += [("loss", f"optimizer_{i}") for i in range(most)]
-        rows = np.full((len(beats), len(columns)), MISSING)
-        parts = [[self._loss(values, d) for values, d in zip(b.losses, b.divisors, strict=True)] for b in beats]
-        rows[:, 0] = [sum(each) if each else MISSING for each in parts]
-        rows[:, 1] = [max(map(len, b.losses)) if b.losses else MISSING for b in beats]
-        rows[:, 2] = [MISSING if b.uncleared is None else b.uncleared for b in beats]
-        rows[:, 3] = [b.seconds if b.seconds == b.seconds else MISSING for b in beats]
-        rows[:, 4] = [MISSING if b.epoch is None else b.epoch for b in beats]
-        for column, owner in enumerate(owners, 5):
-            rows[:, column] = [number(b.rates[owner]) if b.rates and owner in b.rates else MISSING for b in beats]
-        if most > 1:
-            for row, each in zip(rows, parts, strict=True):
-                row[5 + len(owners) : 5 + len(owners) + len(each)] = each
-        if any(clips):
-            columns += [*CLIP, *NORMS[:2]]
-            rows = np.concatenate([rows, [_clip_row(b, c) for b, c in zip(beats, clips, strict=True)]], axis=1)
-        self._rows("core", columns, beats, rows, "f8")
-        return [(b.step, loss) for b, loss in zip(beats, rows[:, 0].tolist(), strict=True) if b.losses]
+        return rows.losses
 
     def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
         if len(values) == 1 and self.accumulation.confirmed is None:
@@ -202,14 +187,6 @@ def _put(row: NDArray[np.generic], members: Members, values: NDArray[np.generic]
 
 def _clipped(beat: Beat) -> Clipped | None:
     return clipped([(call, number(total)) for call, total in beat.clips]) if beat.clips else None
-
-
-def _clip_row(beat: Beat, clip: Clipped | None) -> list[float]:
-    """Threshold, ratio, active; and where gradients were not read, the norms that a call over all of them knew."""
-    if clip is None:
-        return [MISSING] * 5
-    norms = [clip.total, clip.norm_after] if clip.whole and not beat.gradients else [MISSING, MISSING]
-    return [clip.threshold, clip.ratio, float(clip.active), *norms]
 
 
 def _by_layout(beats: Sequence[tuple[Beat, Clipped | None]]) -> list[list[tuple[Beat, Clipped | None]]]:

@@ -68,9 +68,10 @@ class Schedulers(Collector):
         self._said = 0
 
     def events(self) -> Iterable[Event]:
-        if self._known and self._optimizer_steps >= 2 * self._said:
-            self._said = max(1, self._optimizer_steps)
-            listed = [{**facts, "optimizer_steps": self._optimizer_steps} for _, facts in self._known.values()]
+        steps = self._optimizer_steps + self.patient.untold
+        if self._known and steps >= 2 * self._said:
+            self._said = max(1, steps)
+            listed = [{**facts, "optimizer_steps": steps} for _, facts in self._known.values()]
             self.patient.facts["schedulers"] = listed
         news, self._news = self._news, []
         return news

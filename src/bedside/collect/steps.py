@@ -84,6 +84,11 @@ class StepListener:
             call = ClipCall(members, float(max_norm))
             self._clips.append((call, self._freight.put(norm) if isinstance(norm, Tensor) else norm))
 
+    def clipped_all(self, max_norm: float, total: float | Tensor) -> None:
+        """A call over all gradients, heard at a quiet step."""
+        norm = self._freight.put(total) if isinstance(total, Tensor) else total
+        self._clips.append((ClipCall(None, max_norm), norm))
+
     def before(self, optimizer: Optimizer, closure: bool) -> None:
         beat = self._open(optimizer)
         if beat.rates is None:

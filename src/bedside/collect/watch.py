@@ -13,7 +13,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.collect.monitor import Monitor
-from bedside.collect.pulse import CLIP, MOVES, NORMS
+from bedside.collect.pulse import MOVES, NORMS
 from bedside.collect.vitals import COLLECTORS
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
@@ -22,7 +22,7 @@ from bedside.record.store import Store
 from bedside.record.vocabulary import VITALS
 
 RUNS = Path("bedside-runs")
-NEEDS_GRADIENTS = {vital for vital, _ in (*CLIP, *NORMS)}
+NEEDS_GRADIENTS = {vital for vital, _ in NORMS}
 NEEDS_UPDATES = {vital for vital, _ in MOVES}
 
 

@@ -1,0 +1,138 @@
+"""The row that every step has: loss, learning rates, time, and what a clip call knew.
+
+Steps come one by one as beats, or as a stretch of quiet ones; either way one row each, in one metric set.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bedside.collect.beat import Beat, Number, number
+from bedside.collect.clipping import ClipCall, Clipped, clipped
+from bedside.collect.freight import Freight, Ticket
+from bedside.collect.loss import Divisors
+from bedside.collect.quiet import Block
+from bedside.record.missing import MISSING
+from bedside.record.run import Key
+
+Rows = NDArray[np.float64]
+Columns = Mapping[Key, Sequence[float] | Rows]
+LossOf = Callable[[Sequence[Number], Sequence[Divisors]], float]
+
+CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
+NORMS = [("grad_norm", ""), ("grad_norm_clipped", "")]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A block of quiet steps whose numbers may still be on their way."""
+
+    block: Block
+    losses: Ticket
+    norms: Ticket | None  # before clipping, where there was any
+
+    @classmethod
+    def of(cls, block: Block, freight: Freight) -> Stretch:
+        totals = [clip[1] for clip in block.clips if clip is not None]
+        return cls(block, _put(block.losses, freight), _put(totals, freight) if totals else None)
+
+
+@dataclass(frozen=True)
+class Core:
+    """Rows for the record."""
+
+    columns: Sequence[Key]
+    steps: list[int]
+    times: list[float]
+    rows: Rows
+
+    @property
+    def losses(self) -> Rows:
+        """Of those steps that had one."""
+        losses = self.rows[:, 0]
+        return losses[~np.isnan(self.rows[:, 1])]  # the number of micro-batches, which is never NaN
+
+
+def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Core:
+    """One row a step, in order. `clips` are those of the beats, by step."""
+    parts = [_of_stretch(each) if isinstance(each, Stretch) else _of_beat(each, clips, loss_of) for each in items]
+    sizes = [len(each.block) if isinstance(each, Stretch) else 1 for each in items]
+    columns = list(dict.fromkeys(key for part in parts for key in part))
+    place = {key: column for column, key in enumerate(columns)}
+    rows = np.full((sum(sizes), len(columns)), MISSING)
+    start = 0
+    for part, size in zip(parts, sizes, strict=True):
+        for key, values in part.items():
+            rows[start : start + size, place[key]] = values
+        start += size
+    shift = time.time() - time.perf_counter()
+    steps: list[int] = []
+    times: list[float] = []
+    for each in items:
+        if isinstance(each, Stretch):
+            steps += range(each.block.first, each.block.first + len(each.block))
+            times += [end + shift for end in each.block.ends]
+        else:
+            steps.append(each.step)
+            times.append(each.time)
+    return Core(columns, steps, times, rows)
+
+
+def _of_beat(beat: Beat, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
+    parts = [loss_of(values, divisors) for values, divisors in zip(beat.losses, beat.divisors, strict=True)]
+    found: dict[Key, Sequence[float]] = {
+        ("loss", ""): [sum(parts) if parts else MISSING],
+        ("micro_batches", ""): [max(map(len, beat.losses)) if parts else MISSING],
+        ("uncleared", ""): [MISSING if beat.uncleared is None else beat.uncleared],
+        ("step_time", ""): [beat.seconds if beat.seconds == beat.seconds else MISSING],
+        ("epoch", ""): [MISSING if beat.epoch is None else beat.epoch],
+    }
+    found |= {("lr", owner): [number(rate)] for owner, rate in (beat.rates or {}).items()}
+    if len(parts) > 1:
+        found |= {("loss", f"optimizer_{i}"): [part] for i, part in enumerate(parts)}
+    if (clip := clips.get(beat.step)) is not None:
+        found |= {key: [value] for key, value in zip(CLIP, _clip_values(clip), strict=True)}
+        if clip.whole and not beat.gradients:  # a call over all gradients knew their norm
+            found |= {NORMS[0]: [clip.total], NORMS[1]: [clip.norm_after]}
+    return found
+
+
+def _of_stretch(stretch: Stretch) -> Columns:
+    block = stretch.block
+    rates = np.asarray(block.rates, np.float64).T
+    found: dict[Key, Sequence[float] | Rows] = {
+        ("loss", ""): stretch.losses.numbers,
+        ("micro_batches", ""): np.ones(len(block)),
+        ("uncleared", ""): np.full(len(block), 0.0 if block.cleared else MISSING),
+        ("step_time", ""): [after - before for before, after in pairwise([block.began, *block.ends])],
+        ("epoch", ""): np.full(len(block), MISSING if block.epoch is None else block.epoch),
+    }
+    found |= {("lr", f"group_{i}" if i else ""): group for i, group in enumerate(rates)}
+    if stretch.norms is not None:
+        totals = iter(stretch.norms.numbers.tolist())
+        known = [None if clip is None else clipped([(ClipCall(None, clip[0]), next(totals))]) for clip in block.clips]
+        empty = [MISSING] * 5
+        table = [empty if clip is None else [*_clip_values(clip), clip.total, clip.norm_after] for clip in known]
+        found |= dict(zip([*CLIP, *NORMS], np.asarray(table).T, strict=True))
+    return found
+
+
+def _clip_values(clip: Clipped) -> list[float]:
+    return [clip.threshold, clip.ratio, float(clip.active)]
+
+
+def _put(values: Sequence[float | Tensor], freight: Freight) -> Ticket:
+    """All of them on one ticket, wherever they are."""
+    if any(isinstance(each, Tensor) for each in values):
+        together = torch.stack([torch.as_tensor(each).reshape(()).float() for each in values])
+    else:
+        together = torch.from_numpy(np.asarray(values, np.float64))
+    return freight.put(together)
