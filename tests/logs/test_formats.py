@@ -285,3 +285,38 @@ def test_the_guide_lists_every_format():
     guide = (Path(__file__).parents[2] / "docs" / "logs.md").read_text(encoding="utf-8")
     listed = [line.split("`")[1] for line in guide.splitlines() if line.startswith("| `") and "--format-in" not in line]
     assert sorted(listed) == sorted(["bedside", *(each.name for each in FORMATS)])
+
+
+@pytest.mark.parametrize("header", ["epoch,batch,loss", "Epoch,Step,Loss", "epoch,iteration,loss"])
+def test_a_count_that_begins_anew_in_every_epoch_is_no_resume(tmp_path, header):
+    path = tmp_path / "log.csv"
+    rows = [f"{e},{b},{9 - e - b / 10}" for e in range(3) for b in range(5)]
+    path.write_text("\n".join([header, *rows]))
+    run = load(path)
+    assert run.loss.steps.tolist() == list(range(15))
+    assert run.events == ()
+    assert any("begins anew" in note for note in run.notes)
+
+
+def test_records_may_begin_anew_in_every_epoch_too(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps({"epoch": e, "batch": b, "loss": 9 - e}) for e in range(3) for b in range(5)))
+    assert load(path).loss.steps.tolist() == list(range(15))
+
+
+def test_a_step_that_only_went_back_once_within_an_epoch_was_resumed(tmp_path):
+    path = tmp_path / "log.csv"
+    rows = [f"0,{s},{9.0}" for s in [*range(20), *range(10, 30)]]
+    path.write_text("\n".join(["epoch,step,loss", *rows]))
+    assert [event.step for event in load(path).events] == [10]
+
+
+def test_a_table_without_any_step_is_counted_if_it_is_all_numbers(tmp_path):
+    path = tmp_path / "train.log"
+    path.write_text("train_loss\ttrain_EPE\tEPE\n" + "".join(f"{9 - i}\t{8 - i}\t{7 - i}\n" for i in range(6)))
+    run = load(path)
+    assert run.loss.steps.tolist() == [0, 1, 2, 3, 4, 5]
+    assert any("rows were counted" in note for note in run.notes)
+    path.write_text("model,loss\nresnet,1\nvgg,2\nvit,3\n")
+    with pytest.raises(NotARun):
+        load(path)

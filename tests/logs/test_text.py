@@ -318,3 +318,15 @@ def test_digits_in_a_name_are_part_of_it():
         "val/g1/loss: 1.4",
     )
     assert run.owners("val/loss") == ["g0", "g1"]
+
+
+def test_batches_without_a_total_begin_anew():
+    run = run_of(*(f"ep: {e}, batch: {b}, ntokens: 485.20/513, loss: {9 - e}" for e in range(2) for b in (20, 40)))
+    assert curve(run.loss) == {20: 9, 40: 9, 61: 8, 81: 8}
+
+
+def test_a_name_that_comes_twice_belongs_to_the_split_before_it():
+    line = "Epoch {} | Train Loss: 11.2 | Token Acc: 0.05 | Val Loss: 10.9 | Token Acc: 0.07"
+    run = run_of(line.format(0), line.format(1))
+    assert curve(run.series("val/token_acc")) == {0: 0.07, 1: 0.07}
+    assert curve(run.series("train/token_acc")) == {0: 0.05, 1: 0.05}

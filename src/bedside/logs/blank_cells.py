@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bedside.logs.axis import find_axis
+from bedside.logs.axis import axis_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 
@@ -29,8 +29,7 @@ def recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[floa
         return
     filled = np.array([[value is not None for value in column] for column in numbers], bool)
     filled[list(clocks)] = False
-    axis = find_axis(names)
-    steps = numbers[list(names).index(axis[0])] if axis else [float(i) for i in range(len(numbers[0]))]
+    steps = axis_of(names, lambda name: numbers[list(names).index(name)], len(numbers[0])).steps
     told = []
     for i in suspects:
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]

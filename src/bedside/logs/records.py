@@ -6,11 +6,12 @@ NaN may stand as the bare word that Python writes, as the string "NaN", or as nu
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.axis import find_axis, other_steps
+from bedside.logs.axis import axis_of, find_axis
 from bedside.logs.format import Format, Unreadable, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
@@ -99,26 +100,27 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
             rows.append(flat(record))
     if damaged:
         log.note(f"{damaged} lines are no records and were left out.")
-    counts: dict[str, int] = {}
-    for row in rows:
-        for name, value in row.items():
-            if number(value) is not None:
-                counts[name] = counts.get(name, 0) + 1
-    axis = find_axis(name for name, count in counts.items() if count * 2 >= len(rows)) or find_axis(counts)
-    if axis is None:
-        log.note("No field tells the step: the records were counted.")
-    clock, log.axis = axis or ("", "step")
-    skip = (clock, *other_steps(counts, clock))
-    step: float | None = None if clock else -1.0
-    start: float | None = None
-    for row in rows:
-        said = number(row.get(clock)) if clock else (step or 0.0) + 1.0
-        if said is not None:
-            start = said if start is None and log.axis == "time" else start
-            step = said - (start or 0.0)
+    often = Counter(name for row in rows for name, value in row.items() if number(value) is not None)
+    usual = [name for name, count in often.items() if count * 2 >= len(rows)]
+    axis = axis_of(usual if find_axis(usual) else list(often), lambda name: _filled(rows, name), len(rows))
+    log.axis = axis.kind
+    if axis.note:
+        log.note(axis.note)
+    for row, step in zip(rows, axis.steps, strict=True):
         if step is not None:
-            log.add_row(step, row, skip=skip)
+            log.add_row(step, row, skip=tuple(axis.told_by))
     return log
+
+
+def _filled(rows: Sequence[Mapping[str, Any]], name: str) -> list[float | None]:
+    """A field of all records; where it is missing it is as it was in the record before."""
+    found: list[float | None] = []
+    last: float | None = None
+    for row in rows:
+        said = number(row.get(name))
+        last = last if said is None else said
+        found.append(last)
+    return found
 
 
 FORMAT = Format("json", "JSON lines or a JSON list of records", recognises, read)

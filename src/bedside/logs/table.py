@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bedside.logs.axis import find_axis, other_steps
+from bedside.logs.axis import axis_of, find_axis
 from bedside.logs.blank_cells import recover_nans
 from bedside.logs.format import Format, Unreadable
 from bedside.logs.log import Column, Log
@@ -16,6 +16,7 @@ from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 
 MOST_COLUMNS = 20_000
+LOOKED_AT = 3  # rows that must be all numbers where no column tells the step
 
 
 def delimiter_of(line: str) -> str:
@@ -39,10 +40,17 @@ def header_of(head: bytes) -> list[str]:
 
 def recognises(path: Path, head: bytes) -> bool:
     names = header_of(head)
-    if find_axis(names) is None:
-        return False
     kinds = {read_name(name).kind for name in names}
+    if find_axis(names) is None:  # without a step, only a table of nothing but numbers with a loss among them
+        return len(names) > 1 and "loss" in kinds and _only_numbers(head, len(names))
     return bool(kinds & {"loss", "metric", "grad_norm"})
+
+
+def _only_numbers(head: bytes, width: int) -> bool:
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()[1 : 1 + LOOKED_AT]
+    delimiter = delimiter_of(lines[0]) if lines else ","
+    rows = [line.split(delimiter) for line in lines]
+    return len(rows) == LOOKED_AT and all(len(row) == width and None not in map(number, row) for row in rows)
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -106,21 +114,13 @@ def _unique(names: Iterable[str]) -> list[str]:
 def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]]) -> None:
     """Columns of numbers (None is missing) into the log, along the best axis there is."""
     usable = [name for name, column in zip(names, numbers, strict=True) if any(v is not None for v in column)]
-    axis = find_axis(usable)
     rows = len(numbers[0]) if numbers else 0
-    if axis is None:
-        log.note("No column tells the step: the rows were counted.")
-        steps: Sequence[float | None] = [float(i) for i in range(rows)]
-        clock = ""
-    else:
-        clock, log.axis = axis
-        steps = numbers[list(names).index(clock)]
-        if log.axis == "time":
-            start = next(value for value in steps if value is not None)
-            steps = [None if value is None else value - start for value in steps]
-    skip = {clock, *other_steps(names, clock)}
+    axis = axis_of(usable, lambda name: numbers[list(names).index(name)], rows)
+    log.axis, steps = axis.kind, axis.steps
+    if axis.note:
+        log.note(axis.note)
     for name, column in zip(names, numbers, strict=True):
-        if name in skip or name not in usable:
+        if name in axis.told_by or name not in usable:
             continue
         kept = [i for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None]
         log.columns[name] = Column(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bedside.logs.config import settings_in_text
@@ -70,7 +71,7 @@ class _Reader:
         said = self.clock.read(found, evaluating=shape.split in ("val", "test"))
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
-        for each in found:
+        for each in _told_apart(found):
             if each.name not in said:
                 self._metric(each)
         if skipped:
@@ -110,6 +111,20 @@ class _Reader:
         _drop_talk(self.log)
         _skipped_steps(self.log)
         return self.log
+
+
+def _told_apart(found: Sequence[Found]) -> Sequence[Found]:
+    """`Train Loss: 1 | Acc: 0.5 | Val Loss: 2 | Acc: 0.4`: a name that comes twice belongs to the split before it."""
+    names = [each.name for each in found]
+    if len(set(names)) == len(names):
+        return found
+    apart, split = [], ""
+    for each in found:
+        meaning = read_name(each.name)
+        split = meaning.split if _says_split(each.name) else split
+        again = split in ("val", "test") and meaning.kind == "metric" and names.count(each.name) > 1
+        apart.append(replace(each, name=f"{split}/{meaning.metric}") if again and not _says_split(each.name) else each)
+    return apart
 
 
 def _says_split(name: str) -> bool:

@@ -38,7 +38,7 @@ class Clock:
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = _first(STEPS, named, lambda each: each.whole)
         epoch = _first(EPOCHS, named, lambda each: True)
-        batch = _first(BATCHES, named, lambda each: bool(each.total))
+        batch = _first(BATCHES, named, lambda each: bool(each.total) or (bool(each.name) and epoch is not None))
         said = {each.name for each in (nested, step, epoch, batch) if each is not None}
         if evaluating and step is None and (nested is not None or batch is not None):
             return said  # batches of an evaluation do not move the run
@@ -50,6 +50,8 @@ class Clock:
         elif step is not None:
             said |= {named[name].name for name in (*STEPS, *BATCHES) if name in named}
             self._over_all(step)
+        elif batch is not None and not batch.total:
+            self._over_all(batch)
         elif batch is not None and not self._whole_run:
             within = self._epoch is not None and self._epoch == int(self._epoch)
             self._within(self._epoch or 0.0, batch) if within else self._at(batch.value)
