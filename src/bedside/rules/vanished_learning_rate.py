@@ -79,7 +79,7 @@ def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     yield vanished_learning_rate.finding(
         f"The learning rate fell from {number(schedule.peak)} to below a thousandth of it by {moment(run, gone)}, and "
         f"{percent(share)} of the run followed.",
-        first_step=gone,
+        first_step=_began_to_fall(schedule),
         last_step=schedule.rates.last_step,
         confidence=0.9 if share > 2 * limits.share else 0.75,
         evidence={"peak": schedule.peak, "last": schedule.rates.last, "share": share, "factor_per_step": per_step},
@@ -119,6 +119,12 @@ def _still_falling(run: Run, schedule: Schedule) -> bool:
     before = run.loss.finite().before(fading + 1)
     half = before.since((before.first_step + fading) // 2) if before else before
     return trend(half if len(half) >= FEWEST else before).falling
+
+
+def _began_to_fall(schedule: Schedule) -> int:
+    """The first step below the peak for good: what a vanishing rate brings about begins while it falls."""
+    high = np.flatnonzero(schedule.rates.values > 0.99 * schedule.peak)
+    return int(schedule.rates.steps[min(int(high[-1]) + 1, len(schedule.rates) - 1)])
 
 
 def _decay_per_step(schedule: Schedule) -> float:
