@@ -48,6 +48,13 @@ def test_only_notes_a_single_moderate_leap():
     assert finding.severity == Severity.NOTE
 
 
+def test_finds_a_leap_of_a_loss_so_small_that_its_logarithm_is_all_noise():
+    loss = 0.7 * np.exp(-np.arange(600) / 40) + 0.004 * np.exp(1.5 * np.random.default_rng(1).normal(size=600))
+    loss[400] = 5.5
+    (finding,) = warnings(a_run(loss=loss))
+    assert finding.first_step == 400
+
+
 def test_finds_spikes_of_a_loss_that_may_be_negative():
     loss = falling(start=0.5, end=-0.9, noise=0.01)
     loss[500:503] = 4

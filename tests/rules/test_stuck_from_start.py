@@ -42,6 +42,13 @@ def test_speaks_when_the_accuracy_stays_at_nothing():
     assert "val/accuracy never above 0.001" in finding.message
 
 
+def test_speaks_when_the_first_steps_threw_it_up_and_it_never_came_below_its_start():
+    loss = np.r_[2.31, np.geomspace(4000, 3, 30), flat(2.9, n=500, noise=0.2)]
+    (finding,) = stuck_from_start.check(a_run(loss=loss))
+    assert finding.severity == Severity.WARNING
+    assert "never come below its first value" in finding.message
+
+
 def test_only_notes_a_flat_loss_without_a_sign_of_ignorance():
     (finding,) = stuck_from_start.check(a_run(loss=flat(1.234, noise=0.02)))
     assert finding.severity == Severity.NOTE

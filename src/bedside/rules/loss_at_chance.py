@@ -25,7 +25,7 @@ A loss that happens to settle on such a number; the finding says which number it
 
 ## Example
 >>> from bedside.testing import a_run
->>> loss = [3.1, 2.6, 2.4] + [2.30, 2.31, 2.302, 2.305, 2.298, 2.304] * 10
+>>> loss = [3.1, 2.6, 2.4] + [2.30, 2.31, 2.302, 2.305, 2.298, 2.304] * 20
 >>> print(*loss_at_chance.check(a_run(loss=loss, config={"num_classes": 10})))
 LOS102 loss-at-chance: The loss has settled at 2.3, the level of a blind guess (ln 10 = 2.303).
 

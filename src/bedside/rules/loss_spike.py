@@ -9,7 +9,8 @@ poisoned for a while, and the next leap may not come back.
 
 ## How it decides
 A reading is far out when it leaves the median of the ten before it by five times the tail (95th percentile) of the
-curve's usual deviations, on the logarithm for a positive loss. The excursion must come back within `brief` of the run;
+curve's usual deviations, on the logarithm for a positive loss, or on the loss itself where it comes to `untrained`
+times the worst of the first steps. The excursion must come back within `brief` of the run;
 if it does not, it is a divergence, a restart or a new level. Its height is compared with the progress made by then, or
 with the level itself where that is more: `share` of it makes a warning, and so does `part` of it when the excursion
 lasts `lasting` readings or when there are `several`; a single one is a note. The first steps do not count, nor what
@@ -61,6 +62,7 @@ class Limits:
     several: int = 3  # excursions: once may be the data, three times is the run
     brief: float = 0.1  # of the run: what takes longer is a new level
     rare: float = 0.01  # of the readings: more is the curve's way, not an exception
+    untrained: float = 2.0  # times the worst of the first steps: beyond what not knowing anything costs
     early: float = 0.02  # of the readings: the first steps leap in every run
     raised: float = 1.5  # learning rate after over before: a warm restart explains the leap
 
@@ -114,7 +116,12 @@ def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike
     if n < limits.fewest:
         return []
     positive = float(series.values.min()) > 0
-    every = spikes(series.values, positive=positive, skip=max(5, int(limits.early * n)))
+    skip = max(5, int(limits.early * n))
+    every = spikes(series.values, positive=positive, skip=skip)
+    if positive and not every:
+        # Near zero a logarithm is all noise, and hides even a leap that is worse than an untrained network.
+        beyond = limits.untrained * float(series.values[:skip].max())
+        every = [s for s in spikes(series.values, positive=False, skip=skip) if s.level + s.height > beyond]
     if len(every) > max(limits.several, limits.rare * n):
         return []
     longest = max(limits.lasting, limits.brief * n)

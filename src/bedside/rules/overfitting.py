@@ -14,7 +14,8 @@ three are well above the best. With fewer than `trusted` evaluations there is no
 be twice as large and without a step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near
 zero already. With several validation sets, at least half of them must agree. Where metrics are logged beside the losses
 (accuracy, BLEU, WER), more of them must have lost `worse` of their best than have improved, or the loss must be up by
-`much`: a smaller rise under a steady accuracy is overconfidence, another finding.
+`much` while none improved, or have doubled while none improved lately: a smaller rise under a steady accuracy is
+overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -57,6 +58,7 @@ class Limits:
     fewest: int = 3  # evaluations: a best and two that are worse
     trusted: int = 5  # evaluations: two before the best, three after it
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
+    doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
     rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
@@ -148,19 +150,24 @@ def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
         for metric in validation_metrics(run)
         if metric.owner in turned and len(metric.finite()) >= limits.fewest
     ]
-    much = max(each.rise for each in rises) >= limits.much
-    return not verdicts or sum(verdicts) < 0 or (much and max(verdicts) <= 0)
+    if not verdicts or sum(verdicts) < 0:
+        return True
+    rise = max(each.rise for each in rises)
+    return (rise >= limits.much and max(verdicts) <= 0) or (rise >= limits.doubled and max(verdicts) < 1)
 
 
-def _metric_since(metric: Series, step: int, limits: Limits) -> int:
-    """+1 if the metric is better now than when the loss was best, −1 if it lost much of its best, 0 in between."""
+def _metric_since(metric: Series, step: int, limits: Limits) -> float:
+    """1 if the metric has improved since the loss was best, ½ if only in the first half of that time, −1 if it lost
+    much of its best, 0 in between."""
     sign = -1.0 if goes_up(metric.vital) else 1.0  # as a loss: lower is better
     curve = outline(Series(metric.vital, metric.owner, metric.steps, sign * metric.values))
     then = float(np.interp(step, curve.steps, curve.values))
-    if curve.now < then - max(limits.noise * curve.noise, limits.worse * abs(then)):
-        return 1
+    slack = max(limits.noise * curve.noise, limits.worse * abs(then))
+    if curve.now < then - slack:
+        midway = float(np.interp((step + int(curve.steps[-1])) / 2, curve.steps, curve.values))
+        return 1.0 if curve.now < midway - slack / 2 else 0.5
     lost = curve.now - curve.best
-    return -1 if lost > max(limits.noise * curve.noise, limits.worse * abs(curve.best)) else 0
+    return -1.0 if lost > max(limits.noise * curve.noise, limits.worse * abs(curve.best)) else 0.0
 
 
 def _level(series: Series, step: int) -> float:

@@ -22,9 +22,9 @@ Very hard tasks, whose best known models are little better than guessing.
 
 ## Example
 >>> from bedside.testing import a_run
->>> loss = [11.3, 10.7, 10.5, 10.4] + [10.31, 10.29, 10.30, 10.28, 10.30, 10.29] * 12
+>>> loss = [11.3, 10.7, 10.5, 10.4] + [10.31, 10.29, 10.30, 10.28, 10.30, 10.29] * 20
 >>> print(*stalled_loss.check(a_run(loss=loss, config={"vocab_size": 50280})))
-LOS104 stalled-loss: The loss fell from 10.7 to 10.3 and stopped at step 4, at 95 % of a blind guess (ln 50,280).
+LOS104 stalled-loss: The loss fell from 11.3 to 10.3 and stopped at step 9, at 95 % of a blind guess (ln 50,280).
 
 ## References
 - Glorot and Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
@@ -44,7 +44,7 @@ from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
 from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import flat_since, how_sure, in_blocks
+from bedside.rules.statistics import flat_since, how_sure, in_blocks, outline
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,9 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     means = blocks.means
     since = flat_since(blocks)
-    fell = float(means[0] - means[-1])
-    if since > limits.flat * len(blocks) or fell < limits.moved * abs(float(means[0])):
+    start, now = outline(series).start, float(means[-1])
+    if since > limits.flat * len(blocks) or start - now < limits.moved * abs(start):
         return
-    now = float(means[-1])
     chance = known_chance(run.config)
     near = chance is not None and chance.classes >= limits.classes and now > limits.ignorant * chance.level
     low = low_metric(run)
@@ -82,12 +81,11 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     step = int(blocks.first_steps[since])
     yield stalled_loss.finding(
-        f"The {called(series)} fell from {number(means[0])} to {number(now)} and "
-        f"stopped at {moment(run, step)}, {sign}.",
+        f"The {called(series)} fell from {number(start)} to {number(now)} and stopped at {moment(run, step)}, {sign}.",
         first_step=step,
         last_step=series.last_step,
         confidence=min(sure, how_sure(1 - since / len(blocks), 1 - limits.flat) + 0.25),
-        evidence={"first": float(means[0]), "now": now, "flat_share": 1 - since / len(blocks)},
+        evidence={"first": start, "now": now, "flat_share": 1 - since / len(blocks)},
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
             "gradients that do not reach the front of the network: compare the norms of its first and last layers.",

@@ -1,7 +1,7 @@
 """The loss never moved: the network has not begun to learn.
 
 ## What it sees
-A loss that is, after all these steps, still where it began.
+A loss that is, after all these steps, still where it began, or above.
 
 ## Why it matters
 Nothing is being learned, and more of the same will not help: a learning rate far too small or zero, weights that no
@@ -12,7 +12,9 @@ On means of blocks: no later block is lower than the first by `moved` of its lev
 noise. Where the blocks themselves are too noisy to see `resolution` of the level, or the learning rate has only ever
 risen (a warm-up), it is too early to judge. A loss may be flat because it was good to begin with, so it takes a sign
 of ignorance to make it a warning: the level is that of chance, the data went by three times, the learning rate or the
-updates are below 1e-7, or an accuracy stays below 0.1. Without one it is a note.
+updates are below 1e-7, or an accuracy stays below 0.1. Without one it is a note. A loss that is `worse` than its first
+value throughout the second half (though not `doubled`, which is a divergence) is worse than an untrained network, and
+needs no other sign.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
@@ -36,16 +38,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.metrics import goes_up
 from bedside.record.run import Run
+from bedside.record.series import Series, Values
 from bedside.report.wording import number, steps
-from bedside.rules.advice import raise_learning_rate
-from bedside.rules.ignorance import signs_of_ignorance
+from bedside.rules.advice import lower_learning_rate, raise_learning_rate
+from bedside.rules.ignorance import Sign, signs_of_ignorance
 from bedside.rules.losses import called, loss_to_fall, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import in_blocks, trend
+from bedside.rules.statistics import in_blocks, trend, wander
+
+BLOWN_UP = 5.0  # σ of the later readings: a first block that high is not where the run began
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Limits:
     resolution: float = 0.1  # of the level: a blur wider than this could hide real learning
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
+    worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
+    doubled: float = 2.0  # times its level: diverging-loss speaks from there on
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
 
 
@@ -72,26 +81,35 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     means = blocks.means
     if len(blocks) < 3:
         raise NotEnough(f"a longer run: {series.key} wanders too slowly to be judged on {len(series)} readings")
-    level, blur = abs(float(means[0])), limits.noise * blocks.noise
-    fall = float(means[0] - means[1:].min())
+    first = _first_level(series, means)
+    level, blur = abs(first), limits.noise * blocks.noise
+    fall = first - float(means[1:].min())
     creeping = trend(series).falling
     if fall > max(limits.moved * level, blur) or (creeping and fall > limits.moved * level):
         return
     if blur > limits.resolution * level:
         raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
-    if float(means[-1] - means[0]) > limits.moved * level or _metric_improved(run):
-        return  # it moved, for the worse: another rule's business; or something was learned that the loss hides
+    later = means[len(means) // 2 :]
+    worse = float(later.min()) > first + limits.worse * level
+    if _metric_improved(run) or (not worse and float(means[-1]) - first > limits.moved * level):
+        return  # something was learned that the loss hides; or it moved, and not clearly for the worse
+    if worse and float(np.median(later)) > limits.doubled * level:
+        return  # that is a divergence
 
     signs = signs_of_ignorance(run, float(means[-1]))
-    how = f"has fallen by only {fall / level:.1g} of its level" if creeping and level else "has not moved"
+    if worse:
+        signs.insert(0, Sign("which is worse than an untrained network", 0.85))
+        how = "has never come below its first value"
+    else:
+        how = f"has fallen by only {fall / level:.1g} of its level" if creeping and level else "has not moved"
     yield stuck_from_start.finding(
         f"The {called(series)} {how} in {steps(length, run.axis)}: "
-        f"{number(means[0])} then, {number(means[-1])} now{''.join(f', {sign.text}' for sign in signs)}.",
+        f"{number(first)} then, {number(means[-1])} now{''.join(f', {sign.text}' for sign in signs)}.",
         severity=None if signs else Severity.NOTE,
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=signs[0].sure if signs else 0.4,
-        evidence={"first": float(means[0]), "now": float(means[-1]), "fall": fall, "noise": blocks.noise},
+        evidence={"first": first, "now": float(means[-1]), "fall": fall, "noise": blocks.noise},
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
             "labels that do not belong to their inputs: train on 32 examples; if even they cannot be learned by heart, "
@@ -100,11 +118,17 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
             "a long first plateau: wait as long again.",
         ],
         try_=[
-            raise_learning_rate(run, series.last_step),
+            lower_learning_rate(run, series.first_step) if worse else raise_learning_rate(run, series.last_step),
             "Train on one batch only, with a learning rate of 1e-3 for Adam: it must go to zero within minutes.",
             "Check that the optimizer holds the model's parameters, and that their gradients are not zero.",
         ],
     )
+
+
+def _first_level(series: Series, means: Values) -> float:
+    """The level it began at: the first block, unless the first steps threw the loss far above its first reading."""
+    reading, usual = float(series.values[0]), wander(series.values[len(series) // 2 :])
+    return reading if float(means[0]) > reading + BLOWN_UP * usual else float(means[0])
 
 
 def _metric_improved(run: Run) -> bool:
