@@ -330,3 +330,21 @@ def test_a_name_that_comes_twice_belongs_to_the_split_before_it():
     run = run_of(line.format(0), line.format(1))
     assert curve(run.series("val/token_acc")) == {0: 0.07, 1: 0.07}
     assert curve(run.series("train/token_acc")) == {0: 0.05, 1: 0.05}
+
+
+def test_sentences_around_a_number_are_not_its_name():
+    run = run_of(
+        "Epoch: 1| train loss: 0.5",
+        "Epoch 1: Val acc is 86.0%",
+        "Epoch: 2| train loss: 0.4",
+        "Saved best with val loss 0.3",
+    )
+    assert curve(run.series("val/accuracy")) == {1: 0.86}
+    assert curve(run.series("val/loss")) == {2: 0.3}
+
+
+def test_a_progress_bar_tells_the_step_of_the_dictionary_after_it():
+    bars = ["Loading shards:  33%|███▎  | 1/3 [00:01<00:02,  1.39s/it]"]
+    for step in (10, 20):
+        bars += [f"  0%|      | {step}/4854 [00:16<2:14:42,  1.67s/it]", f"   {{'loss': {30 - step}, 'epoch': 0.01}}"]
+    assert curve(run_of(*bars).loss) == {10: 20, 20: 10}

@@ -42,6 +42,7 @@ _NUMBER = re.compile(
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 MOST_IN_A_LINE = 2_000
+FILLERS = frozenset("is was are of at with and the a an".split())  # `Val acc is 86%`
 
 
 @dataclass
@@ -133,4 +134,8 @@ def _name(gap: str) -> str:
     if not piece and len(pieces) > 1 and gap.rstrip().endswith(("|", "│")):
         piece = next((found for found in (each.strip(_EDGES) for each in pieces[-2::-1]) if found), "")
     words = piece.split()
+    while words and words[-1].lower() in FILLERS:
+        words.pop()
+    while words and words[0].lower() in FILLERS:
+        words.pop(0)
     return " ".join(words if len(words) <= 5 else words[-2:]).strip(_EDGES)
