@@ -36,7 +36,8 @@ diverging-loss loss-spike oscillating-loss noisy-loss erratic-validation oscilla
 gradient-always-clipped runaway-weights weight-jump
 """
 # What is seen when numbers leave the range of their type.
-NOT_FINITE = "nonfinite-loss nonfinite-gradient nonfinite-weights nonfinite-activation loss-scale-collapse"
+SPREADING = "nonfinite-loss nonfinite-gradient nonfinite-weights loss-scale-collapse"
+NOT_FINITE = f"nonfinite-activation {SPREADING}"  # its birth in a module, and what it then spreads to
 
 LINKS: tuple[Link, ...] = (
     # The loop.
@@ -233,9 +234,9 @@ LINKS: tuple[Link, ...] = (
     *links("stalled-loss", "frozen-validation", "a network that no longer moves evaluates to the same number"),
     # Numbers that are none. They bring each other about both ways: the one seen first comes first.
     *links("nonfinite-activation", NOT_FINITE, "what is made of NaN is NaN"),
-    *links("nonfinite-gradient", NOT_FINITE, "one step along it makes the weights NaN"),
-    *links("nonfinite-weights", NOT_FINITE, "NaN weights make NaN outputs and NaN gradients"),
-    *links("nonfinite-loss", NOT_FINITE, "the gradient of NaN is NaN, and the step applies it"),
+    *links("nonfinite-gradient", SPREADING, "one step along it makes the weights NaN"),
+    *links("nonfinite-weights", SPREADING, "NaN weights make NaN outputs and NaN gradients"),
+    *links("nonfinite-loss", SPREADING, "the gradient of NaN is NaN, and the step applies it"),
     *links("loss-scale-collapse", "nonfinite-gradient", "gradients overflow at any scale"),
     *links("loss-scale-collapse", NOT_LEARNING, "every step is skipped"),
     *links("nonfinite-activation", "frozen-validation", "a network of NaN evaluates to the same answer every time"),
