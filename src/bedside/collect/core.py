@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -79,7 +78,7 @@ def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], l
     for each in items:
         if isinstance(each, Stretch):
             steps += range(each.block.first, each.block.first + len(each.block))
-            times += [end + shift for end in each.block.ends]
+            times += (np.asarray(each.block.ends) + shift).tolist()
         else:
             steps.append(each.step)
             times.append(each.time)
@@ -112,7 +111,7 @@ def _of_stretch(stretch: Stretch) -> Columns:
         ("loss", ""): stretch.losses.numbers,
         ("micro_batches", ""): np.ones(len(block)),
         ("uncleared", ""): np.full(len(block), 0.0 if block.cleared else MISSING),
-        ("step_time", ""): [after - before for before, after in pairwise([block.began, *block.ends])],
+        ("step_time", ""): np.diff([block.began, *block.ends]),
         ("epoch", ""): np.full(len(block), MISSING if block.epoch is None else block.epoch),
     }
     found |= {("lr", f"group_{i}" if i else ""): group for i, group in enumerate(rates)}
@@ -131,8 +130,8 @@ def _clip_values(clip: Clipped) -> list[float]:
 
 def _put(values: Sequence[float | Tensor], freight: Freight) -> Ticket:
     """All of them on one ticket, wherever they are."""
-    if any(isinstance(each, Tensor) for each in values):
-        together = torch.stack([torch.as_tensor(each).reshape(()).float() for each in values])
-    else:
-        together = torch.from_numpy(np.asarray(values, np.float64))
-    return freight.put(together)
+    if isinstance(values[0], Tensor):  # then all are: a stretch is of one kind
+        return freight.put(torch.stack([torch.as_tensor(each).reshape(()) for each in values]))
+    ticket = Ticket()
+    ticket.numbers = np.asarray(values, np.float64)
+    return ticket

@@ -111,8 +111,9 @@ class Store:
         if values.shape != (len(steps), table.width):
             raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
         keys = [key_of(self.segment, step) for step in steps]
-        packed = pack(values, table.dtype)
-        rows = [row.tobytes() for row in packed]
+        packed = pack(values, table.dtype).tobytes()
+        length = len(packed) // len(keys)
+        rows = [packed[place * length : (place + 1) * length] for place in range(len(keys))]
         self._begin()
         self._connection.executemany(table.insert, zip(keys, map(float, times), rows, strict=True))
         self._note_seen(table, values)
