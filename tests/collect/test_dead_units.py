@@ -87,6 +87,17 @@ def test_a_unit_that_comes_back_is_no_longer_dead(tmp_path):
     assert dead.last == 0
 
 
+def test_units_that_put_out_nan_are_not_called_dead(tmp_path):
+    model = Net()
+
+    def change(step):
+        if step == 5:
+            model.one.weight.data.fill_(float("nan"))
+
+    dead = train(model, tmp_path, steps=45, change=change).series("dead_units", "relu")
+    assert dead.last == 0
+
+
 def test_functions_are_the_originals_outside_the_forward_and_after_an_error(tmp_path):
     originals = (F.relu, torch.relu, torch.Tensor.relu, "relu" in vars(torch.Tensor))
     model = Net()

@@ -129,7 +129,7 @@ def active(output: Tensor, axis: int, turn: int) -> tuple[Tensor, int]:
     start = (turn * batch) % max(1, len(output) - batch + 1)
     part = output[start : start + batch]
     others = [d for d in range(part.dim()) if d != axis % part.dim()]
-    return part.amax(others) > 0, part.numel() // part.shape[axis]
+    return ~(part.amax(others) <= 0), part.numel() // part.shape[axis]  # NaN is many things, but not silence
 
 
 def unit_axis(output: Tensor) -> int:
