@@ -37,8 +37,8 @@ errors on the healthy run.
 
 ## Fault by fault
 
-Seeds in which the fault was found. **Bold**: put first. † named, but in words that the tool uses of the healthy run
-too. *alarm*: it warned of something, but did not name the fault. –: it said nothing.
+Seeds in which the fault was found, of those that were run. **Bold**: put first. † named, but in words that the tool
+uses of the healthy run too. *alarm*: it warned of something, but did not name the fault. –: no warning.
 
 """
 
@@ -73,7 +73,10 @@ def page(rows: Sequence[Row]) -> str:
             "",
             "## What each tool is told",
             "",
-            *table(["tool", "version", "told"], [[tool, version(tool, rows), TOOLS[tool].fed] for tool in tools]),
+            *table(
+                ["tool", "version", "told", "trainings"],
+                [[tool, version(tool, rows), TOOLS[tool].fed, str(len(answers(tool, rows)))] for tool in tools],
+            ),
             *failures(rows),
             "",
         ]
@@ -110,7 +113,8 @@ def cell(rows: Sequence[Row], scenario: str) -> str:
     found = sum(row["telling"] == "1" for row in rows)
     first = sum(row["telling"] == "1" and row["first"] == "1" for row in rows)
     if found:
-        return f"**{found}**" if first == found else f"{found} ({first} first)" if first else str(found)
+        share = f"{found}/{len(rows)}"
+        return f"**{share}**" if first == found else f"{share} ({first} first)" if first else share
     if any(row["named"] == "1" for row in rows):
         return "†"
     return "*alarm*" if alarms else "–"

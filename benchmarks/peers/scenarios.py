@@ -68,13 +68,13 @@ class Training:
             yield (x * 1000 if self.scenario == "bad_batch" and step == BAD_BATCH_AT else x), y
 
     def held_out(self) -> tuple[Tensor, Tensor]:
-        """For tools that want a validation loss: a batch that is never trained on, always the same."""
-        return self.draw(torch.Generator().manual_seed(1_000_000 + self.seed))
+        """For tools that want a validation loss: examples that are never trained on, always the same."""
+        return self.draw(torch.Generator().manual_seed(1_000_000 + self.seed), size=16 * BATCH)
 
-    def draw(self, source: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draw(self, source: torch.Generator, size: int = BATCH) -> tuple[Tensor, Tensor]:
         teacher = torch.randn(32, CLASSES, generator=torch.Generator().manual_seed(self.seed))
-        x = torch.randn(BATCH, 32, generator=source)
-        noise = torch.randn(BATCH, CLASSES, generator=source)
+        x = torch.randn(size, 32, generator=source)
+        noise = torch.randn(size, CLASSES, generator=source)
         return x, (x @ teacher + 0.5 * noise).argmax(dim=1)
 
 

@@ -3,8 +3,8 @@
 The phrases are meant to be generous. A fault is *named* when one finding, of whatever severity, says what is wrong
 (or, where a tool has no word for it, states the defect itself: "weight norms barely changed" of the very layer that
 is in no optimizer). Naming a consequence is an alarm, not a name. Remedies do not count, named causes do, even one
-among several. Where the fault has a place, `place` says whether the first finding to name it points there and
-nowhere else; where it has a moment, the finding has to be of that moment.
+among several. Where the fault has a place, `place` says whether the first finding that names it and points anywhere
+points there and nowhere else; where it has a moment, the finding has to be of that moment.
 
 A name is *telling* when the tool does not say the same of the healthy run of the same seed: who calls every learning
 rate too low has not found the one that is.
@@ -24,7 +24,8 @@ RATE = r"(learning[ -]rate|\blr\b)"
 @dataclass(frozen=True)
 class Fault:
     phrases: tuple[str, ...]  # regular expressions, any of them, whatever the case
-    place: tuple[str, ...] = ()  # modules that are the right answer; the first of them must be among a finding's
+    place: tuple[str, ...] = ()  # modules that are the right answer
+    beside: tuple[str, ...] = ()  # modules that may be named with them
     moment: tuple[int, ...] = ()  # steps that are the right answer, for findings that have a step
     needs_place: bool = False  # the phrase is a name only if said of the right module
 
@@ -57,7 +58,8 @@ FAULTS = {
             r"gradients?[^.;]{0,20}(is|are|of) (exactly |entirely )?zero",
             r"zero[ -]grad(s|ients?)\b",
         ),
-        place=("2", "3", "0"),  # the layer, its ReLU, and what lies before it and gets no gradient
+        place=("2", "3"),  # the layer and its ReLU
+        beside=("0",),  # which gets no gradient through them
     ),
     "head": Fault(
         (
@@ -81,7 +83,7 @@ FAULTS = {
     "bad_batch": Fault(
         (
             r"spik(e|ed|es)\b",
-            r"gradient explosion|exploding gradients?",
+            r"explosion|exploding gradients?",
             r"\boutlier",
             r"(bad|unusual|strange|extreme|anomalous)[ -](batch|input)",
             r"(input|batch)[^.;]{0,30}(range|unnormali[sz]ed|extreme)",
@@ -115,20 +117,21 @@ def names(one: Said, fault: Fault) -> bool:
 
 def in_place(one: Said, fault: Fault) -> bool:
     """It points at the right module, and at no innocent one."""
-    return bool(one.where) and one.where[0] in fault.place and set(one.where) <= set(fault.place)
+    return bool(set(one.where) & set(fault.place)) and set(one.where) <= {*fault.place, *fault.beside}
 
 
 def score(said: Sequence[Said], scenario: str, of_healthy: Sequence[Said] = ()) -> Score:
     alarms = [one for one in said if one.severity != NOTE]
     fault = FAULTS.get(scenario)
     naming = [one for one in said if fault is not None and names(one, fault)]
-    always = set(map(gist, of_healthy))
+    pointing = next((one for one in naming if one.where), Said(""))
+    always = {gist(one) for one in of_healthy if fault is not None and names(one, fault)}
     return Score(
         alarm=bool(alarms),
         named=bool(naming),
         telling=any(gist(one) not in always for one in naming),
         first=bool(naming) and naming[0] is said[0],
-        place=in_place(naming[0], fault) if fault is not None and fault.place and naming else None,
+        place=in_place(pointing, fault) if fault is not None and fault.place and naming else None,
         findings=len(said),
         alarms=len(alarms),
         messages=sum(one.times for one in said),

@@ -35,7 +35,7 @@ class Adapter(Listener):
             self.monitor.close()
         return once_each(
             Said(
-                event["event"],
+                f"{event['event']} ({event['level']})" if "level" in event else event["event"],
                 describe(event),
                 level(severity(event)),
                 tuple(event.get("layers") or filter(None, [event.get("layer")])),

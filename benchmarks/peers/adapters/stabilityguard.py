@@ -25,7 +25,8 @@ class Adapter(Listener):
 
     @staticmethod
     def box(report: dict) -> Said:
-        layer, nan = report["spike_layer"], report.get("nan_layers")
-        text = f"@ step {report['step']}; trigger layer {layer}; ratio {report['spike_ratio']}"
-        title = f"SPIKE DETECTED; NaN layers: {', '.join(sorted(nan))}" if nan else "SPIKE DETECTED"
-        return Said(title, text, where=(module_of(layer),), steps=(report["step"],))
+        spike, nan = report["snapshot"], ", ".join(sorted(report["nan_layers"]))
+        layer = spike["spike_layer"]
+        text = f"@ step {spike['step']}; trigger layer {layer}; ratio {spike['spike_ratio']}"
+        title = f"SPIKE DETECTED; NaN layers: {nan}" if nan else "SPIKE DETECTED"
+        return Said(title, text, where=(module_of(layer),), steps=(spike["step"],))
