@@ -49,6 +49,11 @@ def test_speaks_when_the_first_steps_threw_it_up_and_it_never_came_below_its_sta
     assert "never come below its first value" in finding.message
 
 
+def test_a_lucky_first_batch_is_not_taken_for_the_level_it_began_at():
+    loss = np.r_[1.48, flat(1.61, n=750, noise=0.1), flat(1.61, n=750, noise=0.01)]
+    assert stuck_from_start.check(a_run(loss=loss, config={"classes": 5}))
+
+
 def test_only_notes_a_flat_loss_without_a_sign_of_ignorance():
     (finding,) = stuck_from_start.check(a_run(loss=flat(1.234, noise=0.02)))
     assert finding.severity == Severity.NOTE

@@ -50,9 +50,7 @@ from bedside.rules.ignorance import Sign, signs_of_ignorance
 from bedside.rules.losses import called, loss_to_fall, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import in_blocks, trend, wander
-
-BLOWN_UP = 5.0  # σ of the later readings: a first block that high is not where the run began
+from bedside.rules.statistics import in_blocks, trend
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Limits:
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
     worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
-    doubled: float = 2.0  # times its level: diverging-loss speaks from there on
+    doubled: float = 2.0  # times its level: diverging-loss speaks from there on; a first block that high was blown up
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
 
 
@@ -81,7 +79,7 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     means = blocks.means
     if len(blocks) < 3:
         raise NotEnough(f"a longer run: {series.key} wanders too slowly to be judged on {len(series)} readings")
-    first = _first_level(series, means)
+    first = _first_level(series, means, limits)
     level, blur = abs(first), limits.noise * blocks.noise
     fall = first - float(means[1:].min())
     creeping = trend(series).falling
@@ -125,10 +123,10 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _first_level(series: Series, means: Values) -> float:
+def _first_level(series: Series, means: Values, limits: Limits) -> float:
     """The level it began at: the first block, unless the first steps threw the loss far above its first reading."""
-    reading, usual = float(series.values[0]), wander(series.values[len(series) // 2 :])
-    return reading if float(means[0]) > reading + BLOWN_UP * usual else float(means[0])
+    reading, block = float(series.values[0]), float(means[0])
+    return reading if 0 < limits.doubled * reading < block else block
 
 
 def _metric_improved(run: Run) -> bool:
