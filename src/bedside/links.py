@@ -251,4 +251,7 @@ LINKS: tuple[Link, ...] = (
     Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
     Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
     Link("runaway-weights", "undersized-update", "any step is small against weights this large"),
+    Link("frozen-learning-rate", "stuck-from-start", "a warm-up that is never stepped leaves the rate near zero"),
+    Link("frozen-learning-rate", "undersized-update", "a warm-up that is never stepped leaves the rate near zero"),
+    Link("frozen-learning-rate", "loss-at-chance", "a warm-up that is never stepped leaves the rate near zero"),
 )
