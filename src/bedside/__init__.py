@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bedside.collect.monitor import Monitor as Monitor
     from bedside.collect.watch import watch as watch
+    from bedside.compare import compare as compare
+    from bedside.comparison import Comparison as Comparison
     from bedside.diagnose import diagnose as diagnose
     from bedside.errors import BedsideError as BedsideError
     from bedside.finding import Diagnosis as Diagnosis
@@ -25,6 +27,8 @@ _HOMES = {
     "watch": "bedside.collect.watch",
     "Monitor": "bedside.collect.monitor",
     "diagnose": "bedside.diagnose",
+    "compare": "bedside.compare",
+    "Comparison": "bedside.comparison",
     "load": "bedside.logs",
     "Run": "bedside.record.run",
     "Diagnosis": "bedside.finding",

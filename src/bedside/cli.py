@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from bedside import __version__
+from bedside.commands.compare import compare
 from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
@@ -61,7 +62,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, diagnose, explain, rules, report, zoo):
+for each in (demo, diagnose, compare, explain, rules, report, zoo):
     commands.add_command(each)
 
 

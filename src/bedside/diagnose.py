@@ -13,11 +13,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 from bedside.causes import told_as_one_story
+from bedside.compare import beside
 from bedside.differential import differential
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
-from bedside.settings import Settings, settings_for
+from bedside.settings import settings_for
 from bedside.what_changed import told_with_changes
 
 LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of rules/statistics.py need them
@@ -29,38 +30,26 @@ def diagnose(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    baseline: str | PathLike[str] | Run | None = None,
     config: str | PathLike[str] | Literal[False] | None = None,
 ) -> Diagnosis:
     """Diagnose a run: a Run, a run folder of bedside's own, or a log that another tool wrote.
 
-    Settings come from the nearest bedside.toml or pyproject.toml, or from `config`; False does without.
+    What a `baseline`, a good run of the same family, shows as well is normal, and only noted. Settings come from the
+    nearest bedside.toml or pyproject.toml, or from `config`; False does without.
     """
     places = () if isinstance(path_or_run, Run) else (path_or_run,)
     settings = settings_for(*places, config=config or None, use=config is not False)
-    return examine(loaded(path_or_run, settings), settings.rules(select=select, ignore=ignore))
+    good = None if baseline is None else settings.load(baseline)
+    return examine(settings.load(path_or_run), settings.rules(select=select, ignore=ignore), baseline=good)
 
 
-def loaded(path_or_run: str | PathLike[str] | Run, settings: Settings) -> Run:
-    """The run itself, or the one at a path, with the project's names for metrics."""
-    if isinstance(path_or_run, Run):
-        return path_or_run
-    from bedside.logs import load
-
-    return load(path_or_run, mapping=settings.map)
-
-
-def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
+def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | None = None) -> Diagnosis:
     """Ask every rule, link the answers, and choose the one to tell first."""
-    found: list[Finding] = []
-    not_examined: list[NotExamined] = []
-    examined: list[str] = []
-    for each in catalogue:
-        answer = _asked(each, run)
-        if isinstance(answer, NotExamined):
-            not_examined.append(answer)
-        else:
-            examined.append(each.code)
-            found += answer
+    found, examined, not_examined = _ask_all(run, catalogue)
+    if baseline is not None:
+        usual, _, _ = _ask_all(baseline, [each for each in catalogue if each.code in {f.code for f in found}])
+        found = [_seen_beside(each, usual, baseline.name) for each in found]
     findings = told_with_changes(run, told_as_one_story(found, run.steps))
     return Diagnosis(
         run=run.name,
@@ -74,7 +63,33 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE) -> Diagnosis:
         pictures=_pictures(run, findings),
         axis=run.axis,
         differential=differential(run, findings),
+        baseline=None if baseline is None else beside(run, baseline),
     )
+
+
+def _ask_all(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[str], list[NotExamined]]:
+    """What the rules found, the codes of those that looked, and those that could not."""
+    found: list[Finding] = []
+    not_examined: list[NotExamined] = []
+    examined: list[str] = []
+    for each in catalogue:
+        answer = _asked(each, run)
+        if isinstance(answer, NotExamined):
+            not_examined.append(answer)
+        else:
+            examined.append(each.code)
+            found += answer
+    return found, examined, not_examined
+
+
+def _seen_beside(finding: Finding, usual: Sequence[Finding], name: str) -> Finding:
+    """A note of what would be an alarm, if the good run shows the same, as bad and in the same place."""
+    for other in usual:
+        here = not finding.where or not other.where or set(finding.where) & set(other.where)
+        if other.code == finding.code and other.severity >= finding.severity > Severity.NOTE and here:
+            message = f"{finding.message} That is normal for this family: {name} shows it as well."
+            return finding.with_(severity=Severity.NOTE, message=message)
+    return finding
 
 
 def _asked(each: Rule, run: Run) -> list[Finding] | NotExamined:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
+from bedside.comparison import Comparison
 from bedside.deciding import DecidingTest
 
 
@@ -129,6 +130,7 @@ class Diagnosis:
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
     axis: str = "step"  # what the log counts in: step, epoch, tokens or time
     differential: tuple[Differential, ...] = ()  # where several causes fit
+    baseline: Comparison | None = None  # the run beside a good one, if it was given one
 
     @property
     def primary(self) -> Finding | None:

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
 from bedside.errors import BadOption, BedsideError
 from bedside.finding import Diagnosis, Failure
-from bedside.logs import RunFiles, read_run
+from bedside.logs import RunFiles, load, read_run
 from bedside.logs.remote import RemoteRuns
+from bedside.record.run import Run
 
 FEW = 8  # runs that are read here and now: starting processes would take longer
 BATCH = 16  # most runs in one batch: enough to hide the cost of handing it over
@@ -39,6 +41,7 @@ class Order:
     mapping: Mapping[str, str] | None = None
     format_in: str | None = None
     limits: Mapping[str, Mapping[str, Any]] | None = None  # of rules by name, as settings change them
+    baseline: str | None = None  # path of a good run
     pictures: bool = False  # keep the thinned curves that a full report draws; thousands of them would fill memory
 
 
@@ -68,10 +71,20 @@ def answers_for(job: Job, order: Order) -> list[Answer]:
             return [Failure(job.url, str(error))]
     try:
         rules = chosen(select=order.select, ignore=order.ignore, limits=order.limits)
-        diagnosis = examine(read_run(job, order.mapping), rules)
+        diagnosis = examine(read_run(job, order.mapping), rules, baseline=good_run(order))
     except BedsideError as error:
         return [Failure(job.name, str(error))]
     return [diagnosis if order.pictures else replace(diagnosis, pictures={})]
+
+
+def good_run(order: Order) -> Run | None:
+    """The baseline that was asked for, read once in every process."""
+    return None if order.baseline is None else _read(order.baseline, tuple((order.mapping or {}).items()))
+
+
+@lru_cache(maxsize=1)
+def _read(path: str, mapping: tuple[tuple[str, str], ...]) -> Run:
+    return load(path, mapping=dict(mapping))
 
 
 def _spread(jobs: Sequence[Job], order: Order, on: str, workers: int) -> Iterator[tuple[int, list[Answer]]]:

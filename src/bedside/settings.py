@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.errors import BadOption, BedsideError, NoSuchPath, nearest_first
+from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule, find_rule
 
 OWN, SHARED = "bedside.toml", "pyproject.toml"
@@ -43,6 +44,14 @@ class Settings:
     def rules(self, *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
         """The catalogue as decided here; `select` and `ignore`, when given, take the place of what the file says."""
         return chosen(select=select or self.select, ignore=ignore or self.ignore, limits=self.limits)
+
+    def load(self, path_or_run: str | os.PathLike[str] | Run) -> Run:
+        """The run at a path, with the project's names for its metrics; a Run is taken as it is."""
+        if isinstance(path_or_run, Run):
+            return path_or_run
+        from bedside.logs import load
+
+        return load(path_or_run, mapping=self.map)
 
 
 def chosen(*, select: Sequence[str] = (), ignore: Sequence[str] = (), limits: Limits | None = None) -> tuple[Rule, ...]:

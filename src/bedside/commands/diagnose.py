@@ -36,6 +36,7 @@ FINDINGS = 1  # exit code: something at or above --fail-on
     show_default="error",
     help="Exit with 1 when there is a stable finding at least this bad.",
 )
+@click.option("--baseline", metavar="RUN", help="A good run of the same family: what it shows as well is normal.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these rules or families.")
 @click.option("--format-in", metavar="FORMAT", help="Read the logs as this format, whatever they look like.")
@@ -50,6 +51,7 @@ def diagnose(
     paths: tuple[str, ...],
     format_: str,
     fail_on: str | None,
+    baseline: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_in: str | None,
@@ -66,7 +68,7 @@ def diagnose(
     something is, 2 when nothing could be read.
     """
     from bedside.finding import Diagnosis, Failure
-    from bedside.fleet import Order, diagnose_all
+    from bedside.fleet import Order, diagnose_all, good_run
     from bedside.settings import settings_for
 
     settings = settings_for(*paths[:1], config=config, use=not no_config)
@@ -78,8 +80,10 @@ def diagnose(
         mapping,
         format_in,
         settings.limits,
+        baseline,
         pictures=len(found) <= len(paths),
     )
+    good_run(order)  # one that cannot be read ends it here, and not once for every run
     with _progress(len(found)) as tell:
         told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
     answers = [each for each in told if isinstance(each, Diagnosis)]

@@ -12,6 +12,7 @@ from html import escape
 
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
+from bedside.report.beside import summary
 from bedside.report.plots import curve_svg
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
@@ -50,6 +51,9 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
     if not whole.chapters:
         parts += map(_question, diagnosis.differential)
     parts += [f"<p>{_badge('note')}{_label(note)}: {_prose(note.message)}</p>" for note in whole.notes]
+    if diagnosis.baseline is not None:
+        said = f"Beside {diagnosis.baseline.b}: {summary(diagnosis.baseline)}"
+        parts.append(f"<p>{_prose(said)}</p>")
     if diagnosis.notes:
         parts.append("<h3>About this log</h3>" + _bullets(map(capital, diagnosis.notes)))
     if diagnosis.examined and not diagnosis.findings:

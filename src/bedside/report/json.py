@@ -29,6 +29,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "notes": list(diagnosis.notes),
         "axis": diagnosis.axis,
         "differential": [_differential(each) for each in diagnosis.differential],
+        "baseline": None if diagnosis.baseline is None else diagnosis.baseline.to_json(),
     }
 
 

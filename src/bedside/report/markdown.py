@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bedside.finding import Diagnosis, Differential, Finding
+from bedside.report import beside
 from bedside.report import story as told
 from bedside.report.story import Chapter
 from bedside.report.wording import capital, listed, percent, plural, printable, value, words
@@ -20,6 +21,8 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     parts += map(_question, diagnosis.differential)
     if whole.notes:
         parts.append("\n".join(f"- *note* {_label(note)}: {escaped(note.message)}" for note in whole.notes))
+    if diagnosis.baseline is not None:
+        parts.append(f"Beside {escaped(diagnosis.baseline.b)}: {escaped(beside.summary(diagnosis.baseline))}")
     if diagnosis.notes:
         parts.append("**About this log**\n\n" + _bullets(diagnosis.notes))
     if not diagnosis.findings and diagnosis.examined:

@@ -29,9 +29,15 @@ class Sparkline:
 
 
 def sparkline(
-    points: Points, width: int = 48, *, name: str = "", first: int | None = None, last: int | None = None
+    points: Points,
+    width: int = 48,
+    *,
+    name: str = "",
+    first: int | None = None,
+    last: int | None = None,
+    beside: Points = (),
 ) -> Sparkline:
-    """Draw `points` over the steps `first` to `last`: by default their own."""
+    """Draw `points` over the steps `first` to `last`, by default their own; on one scale with those `beside` it."""
     if not points:
         return Sparkline("", False)
     first = points[0][0] if first is None else first
@@ -43,6 +49,7 @@ def sparkline(
         if seen is None or not math.isfinite(value) or (math.isfinite(seen) and value > seen):
             highest[at] = value
     finite = [reading for reading in highest if reading is not None and math.isfinite(reading)]
+    finite += [value for _, value in beside if math.isfinite(value)]
     log = needs_log(name, finite)
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     drawn, held = "", " "

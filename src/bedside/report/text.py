@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
+from bedside.report.beside import summary
 from bedside.report.lines import WIDTH, Line, line, plain, wrapped
 from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
@@ -32,6 +33,7 @@ def diagnosis_lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[Line]:
     blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
     blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
     blocks.append([each for note in whole.notes for each in _note(note, diagnosis, width)])
+    blocks.append(list(_baseline(diagnosis, width)))
     blocks.append(list(_about(diagnosis, width)))
     blocks.append(list(_coverage(diagnosis, width, found=bool(diagnosis.findings))))
     lines: list[Line] = []
@@ -146,6 +148,12 @@ def _note(finding: Finding, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     yield from wrapped(
         ("note", "note"), f"  {told.label(finding)}: {printable(finding.message)}", rest="      ", width=width
     )
+
+
+def _baseline(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    if diagnosis.baseline is not None:
+        said = f"Beside {printable(diagnosis.baseline.b)}: "
+        yield from wrapped((said, "strong"), summary(diagnosis.baseline), rest="  ", width=width)
 
 
 def _about(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
