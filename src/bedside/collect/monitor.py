@@ -21,6 +21,8 @@ from bedside.collect import patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.beat import Beat
 from bedside.collect.cadence import FULL_STEPS, Cadence
+from bedside.collect.categories import EVERY as REPORT_CATEGORIES
+from bedside.collect.categories import Categories
 from bedside.collect.clipping import members_of
 from bedside.collect.collector import MOMENTS, Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
@@ -40,6 +42,7 @@ from bedside.record.reader import open_run, replay
 from bedside.record.run import Event, Key, Run
 from bedside.record.store import Store
 
+LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for the live view (12 KB each)
 FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
 FLUSH_APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
 FLUSH_MOST = 200  # steps that wait at most: bounds the memory, however quick they are
@@ -112,6 +115,8 @@ class Monitor:
         self._freight = Freight()
         self._cadence = Cadence()
         self._governor = Governor(self._cadence, budget, fixed=_several_ranks())
+        self._categories = Categories(self._freight)
+        self._categories_told = 0  # the step of the last report
         self._door = Door(model)
         self._patient = Patient(model, self.optimizers, self._freight, self._door, self._layout, self.rank)
         self._collectors = [make(self._patient) for make in collectors]
@@ -187,6 +192,39 @@ class Monitor:
             self._growing.metric(step, vital, number)
         self._tell("metrics_logged", [_vital(name, of_validation) for name in values])
 
+    def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
+        """Loss by category: one loss per sample, and the category of each.
+
+        Args:
+            per_sample_loss: One loss per sample (`reduction="none"`), or one per token of each.
+            labels: The category of each sample: names, or a tensor of integers.
+            lengths: How many labels each loss is a sum over; it is divided by that.
+            mask: For losses per token: which of them count.
+        """
+        self._still_open("categories")
+        try:
+            self._categories.add(per_sample_loss, labels, lengths, mask, validating=self._validating)
+        except BadOption as error:
+            raise error.at_the_door("monitor.categories(per_sample_loss, labels)") from None
+        if not self._validating and self.step - self._categories_told >= REPORT_CATEGORIES:
+            self._tell_categories()
+
+    def _tell_categories(self, validating: bool = False, final: bool = False) -> None:
+        if not final:
+            self._flush()
+        means = self._categories.report(validating=validating)
+        vital = "val/loss_by_category" if validating else "loss_by_category"
+        step = max(self.step - 1, 0)
+        for category, mean in means.items():
+            self._store.metric(step, vital, mean, category)
+            if len(means) <= LIVE_CATEGORIES:
+                self._growing.metric(step, vital, mean, category)
+        if not validating:
+            self._categories_told = self.step
+        news, self._categories.news = self._categories.news, []
+        for what in news:
+            self._event("categories_not_normalised", {"what": what})
+
     @contextmanager
     def validation(self) -> Iterator[None]:
         """Marks an evaluation: what is logged inside is a validation metric."""
@@ -199,6 +237,7 @@ class Monitor:
         finally:
             self._validating = self._door.validating = False
             self._event("validation", {"moment": "end"})
+            self._tell_categories(validating=True)
 
     def epoch(self, number: int | None = None) -> None:
         """An epoch begins here (optional): the mean training loss of the one before is kept beside the steps."""
@@ -212,6 +251,7 @@ class Monitor:
             self._store.metric(max(self.step - 1, 0), "loss_epoch", mean)
             self._growing.metric(max(self.step - 1, 0), "loss_epoch", mean)
         self._epoch_loss = (0.0, 0)
+        self._tell_categories()
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._event("epoch", {"epoch": self._steps.epoch})
 
@@ -540,6 +580,7 @@ class Monitor:
         began, looking = time.perf_counter(), self._governor.looking
         self._settle()
         self._freight.unload()
+        self._categories.collect()
         losses = self._pulse.flush()
         for collector in list(self._collectors):
             self._safely(collector, self._collect_rows)
@@ -556,6 +597,7 @@ class Monitor:
         self._store.commit_if_due()
         self._governor.writing += time.perf_counter() - began - (self._governor.looking - looking)
         if final:
+            self._tell_categories(final=True)
             self._write_parameters()
             self._note_accumulation()
             self._event("cost", self._governor.described())
