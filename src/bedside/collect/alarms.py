@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bedside.diagnose import examine
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.rules import CATALOGUE, Rule
 
 SHARE = 0.003  # of the run's time, where there is no budget to take a part of
 GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
@@ -26,10 +27,17 @@ SPACING = 0.1  # of the run: within the grace the next look waits until the run 
 class Alarms:
     """Evaluates the catalogue over the growing run and hands each new finding to `speak`, once."""
 
-    def __init__(self, view: Callable[[], Run], speak: Callable[[Finding], None], share: float = SHARE) -> None:
+    def __init__(
+        self,
+        view: Callable[[], Run],
+        speak: Callable[[Finding], None],
+        share: float = SHARE,
+        rules: Sequence[Rule] = CATALOGUE,
+    ) -> None:
         self._view = view
         self._speak = speak
         self._share = share
+        self._rules = rules
         self._said: dict[str, Severity] = {}
         self._began = time.perf_counter()
         self._finite = True
@@ -50,7 +58,7 @@ class Alarms:
         """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it."""
         started = time.perf_counter()
         prepare()
-        new = [f for f in examine(self._view()).findings if self._is_new(f)]
+        new = [f for f in examine(self._view(), self._rules).findings if self._is_new(f)]
         self.looks += 1
         self._looked_at = self._step
         took = time.perf_counter() - started
