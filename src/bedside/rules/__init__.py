@@ -7,6 +7,7 @@ from bedside.rules.accumulating_gradient import accumulating_gradient
 from bedside.rules.amplified_step import amplified_step
 from bedside.rules.bad_batch import bad_batch
 from bedside.rules.broadcast_loss import broadcast_loss
+from bedside.rules.category_gap import category_gap
 from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.rules.collapsed_activations import collapsed_activations
 from bedside.rules.collapsed_attention import collapsed_attention
@@ -72,6 +73,7 @@ from bedside.rules.training_in_eval_mode import training_in_eval_mode
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.underfitting import underfitting
+from bedside.rules.underflowing_second_moment import underflowing_second_moment
 from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
 from bedside.rules.unmoved_parameter import unmoved_parameter
@@ -89,6 +91,7 @@ CATALOGUE: tuple[Rule, ...] = (
     loss_scale_collapse,
     swallowed_updates,
     nonfinite_activation,
+    underflowing_second_moment,
     diverging_loss,
     loss_at_chance,
     stuck_from_start,
@@ -111,6 +114,7 @@ CATALOGUE: tuple[Rule, ...] = (
     erratic_validation,
     no_validation,
     metric_loss_disagreement,
+    category_gap,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,

@@ -1,0 +1,90 @@
+"""Some categories of samples have a far higher loss than the others.
+
+## What it sees
+The mean loss per category, as `monitor.categories(…)` gives it; the validation's where there is one.
+
+## Why it matters
+The mean over everything hides it: a category may be mislabelled, too rare to be learnt, or beyond what the model is
+given to see. It is the cheapest place to look for better data.
+
+## How it decides
+The median of a category's last `last` reports is more than `ratio` times the median over all categories, and more than
+`far` of their usual deviations (of the logarithm) above it: some categories are always harder than others.
+
+## When it is wrong
+A category that is harder by its nature; one with so few samples that its mean is chance.
+
+## What to try
+1. Look at twenty samples of that category: are the labels right, is the input there?
+2. Weigh it up, or sample it more often, if it is rare.
+
+## Example
+>>> from bedside.testing import a_run
+>>> usual = {f"genre {i}": 0.4 + 0.01 * i for i in range(8)}
+>>> print(*category_gap.check(a_run(loss=0.5, loss_by_category={**usual, "polka": 2.2})))
+GEN111 category-gap: The loss of `polka` is 2.2, 5 times the usual 0.44 of the categories.
+
+## References
+- Sagawa et al. (2020), Distributionally robust neural networks for group shifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import LOSS_BY_CATEGORY
+from bedside.report.wording import listed, number
+from bedside.rules.rule import rule
+from bedside.rules.statistics import how_sure, mad
+
+
+@dataclass(frozen=True)
+class Limits:
+    ratio: float = 3.0  # times the usual category: twice is common between easy and hard classes
+    far: float = 6.0  # usual deviations between categories: never by chance, even among thousands
+    last: int = 3  # reports that make "now": one may rest on a handful of samples
+    fewest: int = 4  # categories: among fewer there is no usual one
+
+
+@rule("GEN111", severity=Severity.WARNING, needs=[], limits=Limits())
+def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
+    every = run.of(f"val/{LOSS_BY_CATEGORY.name}") or run.of(LOSS_BY_CATEGORY.name)
+    if not every:
+        raise NotEnough(f"{LOSS_BY_CATEGORY.name} per category (monitor.categories)")
+    told = [series for series in every if len(series.finite()) >= limits.last]
+    if len(told) < limits.fewest:
+        raise NotEnough(f"{limits.last} reports of {limits.fewest} categories, has {len(told)}")
+    now = {series.owner: series.median(limits.last) for series in told}
+    positive = {owner: loss for owner, loss in now.items() if loss > 0}
+    if len(positive) < limits.fewest:
+        return
+    logs = np.log(list(positive.values()))  # losses differ in proportion, so deviations are judged as ratios
+    usual = float(np.exp(np.median(logs)))
+    limit = max(limits.ratio, float(np.exp(limits.far * mad(logs))))
+    hard = sorted((o for o in positive if positive[o] > limit * usual), key=lambda owner: -positive[owner])
+    if not hard:
+        return
+    worst: Series = next(series for series in told if series.owner == hard[0])
+    others = f"; {len(hard) - 1} more like it ({listed(f'`{o}`' for o in hard[1:])})" if len(hard) > 1 else ""
+    times = now[hard[0]] / usual
+    yield category_gap.finding(
+        f"The loss of `{hard[0]}` is {number(now[hard[0]])}, {number(times)} times the usual {number(usual)} of the "
+        f"categories{others}.",
+        first_step=worst.first_step,
+        last_step=worst.last_step,
+        confidence=how_sure(times, limits.ratio, most=0.9),
+        where=hard,
+        evidence={"usual": usual, "categories": len(now), "loss": {owner: now[owner] for owner in hard[:20]}},
+        series=[worst.key],
+        could_also_be=("A category that is harder by its nature, or has very few samples.",),
+        try_=(
+            f"Look at twenty samples of `{hard[0]}`: are the labels right, is the input there?",
+            "Weigh the category up in the loss, or sample it more often.",
+        ),
+    )

@@ -1,0 +1,41 @@
+from bedside.finding import NotExamined
+from bedside.rules.category_gap import category_gap
+from bedside.testing import a_run
+
+USUAL = {f"genre {i}": 0.4 + 0.01 * i for i in range(8)}
+
+
+def check(vital="loss_by_category", **categories):
+    named = {**USUAL, **categories}
+    return category_gap.check(a_run(loss=0.5, steps=50, **{vital: named}))
+
+
+def test_speaks_when_one_category_is_far_harder():
+    [found] = check(polka=2.2)
+    assert found.where == ("polka",)
+    assert "5 times the usual" in found.message
+
+
+def test_names_all_of_them_worst_first():
+    [found] = check(polka=2.2, drone=3.0)
+    assert found.where == ("drone", "polka")
+
+
+def test_judges_the_validation_where_there_is_one():
+    [found] = check(vital="val_loss_by_category", polka=2.2)
+    assert found.series == ("val/loss_by_category/polka",)
+
+
+def test_stays_silent_when_it_is_twice_as_hard():
+    assert not check(polka=0.85)
+
+
+def test_stays_silent_when_categories_differ_widely_anyway():
+    wide = {f"kind {i}": 0.1 * 2**i for i in range(9)}
+    assert not category_gap.check(a_run(loss=0.5, steps=50, loss_by_category=wide))
+
+
+def test_says_what_it_needs():
+    answer = category_gap.examine(a_run(loss=0.5))
+    assert isinstance(answer, NotExamined)
+    assert "monitor.categories" in answer.needs[0]
