@@ -29,13 +29,17 @@ def kept(specimen: Specimen, severity: str, seed: int, cache: Path = CACHE) -> P
     """The folder of this run, from the cache or trained now. Severity `healthy` is the twin."""
     folder = cache / specimen.name / f"{severity}-{seed}-{_key(specimen)}"
     if not folder.exists():
-        for old in folder.parent.glob(f"{severity}-{seed}-*"):
-            shutil.rmtree(old)
         unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.parent.mkdir(parents=True, exist_ok=True)
         run_case(specimen, severity, seed, unfinished)
-        unfinished.rename(folder)
+        for old in folder.parent.glob(f"{severity}-{seed}-*"):
+            if not old.suffix and old != folder:  # made by older code; one with a suffix is being made now
+                shutil.rmtree(old, ignore_errors=True)
+        try:
+            unfinished.rename(folder)
+        except OSError:  # another process was quicker
+            shutil.rmtree(unfinished)
     return folder
 
 

@@ -1,12 +1,14 @@
-"""A learnable scale drawn from N(0, 1) in front of an exponential: one parameter carries the whole gradient.
+"""A learnable scale drawn from N(0, 1) in front of an exponential: the gradient is clipped at every step.
 
 ## Story
 Log-scaled pixels get a learnable scale and are then exponentiated. The scale should begin at one, which changes
-nothing, and begins at random: half of it is negative, so the blackest pixels become the loudest. Its gradient dwarfs
-all others, clipping shrinks everything to make room for it, and the rest of the network starves.
+nothing, and begins at random: half of it is negative, so the blackest pixels become the loudest, ten thousand times
+over. The gradient is dwarfed by what they contribute, clipping shrinks everything to make room for them, and the rest
+of the network starves.
 
 ## What to see
-A gradient norm far above the threshold at every step, and nearly all of it in `scale`, which is nobody's module.
+A gradient norm far above the threshold at every step, where the twin is never clipped; `scale`, which is nobody's
+module, and the layer behind it carry nearly all of it.
 
 ## Source
 Seed 0: the author's mel scale, found by gradient norms per module after the learning rate had been blamed.
@@ -29,7 +31,7 @@ class Scaled(nn.Module):
     def __init__(self, scale: Tensor) -> None:
         super().__init__()
         self.scale = nn.Parameter(scale)
-        self.layers = models.mlp([64, 128, 64, 10])
+        self.layers = models.mlp([64, 64, 10])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(torch.exp(x * self.scale))
@@ -37,7 +39,7 @@ class Scaled(nn.Module):
 
 @specimen(
     kind="MLP",
-    expects=[["dominant-module"]],
+    expects=[["dominant-module", "gradient-always-clipped", "exploding-gradient"]],
     harm=ends_worse("val/accuracy", by=0.1),
 )
 def learnable_scale(case: Case) -> None:

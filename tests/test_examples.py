@@ -1,0 +1,21 @@
+"""The examples run, and the three that teach the vitals print the same numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def printed(name: str) -> str:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_same_vitals_by_hand_in_numpy_and_with_bedside():
+    by_hand = printed("vitals_by_hand.py")
+    assert len(by_hand.splitlines()) == 7
+    assert printed("vitals_in_numpy.py") == by_hand
+    assert printed("vitals_with_bedside.py") == by_hand
