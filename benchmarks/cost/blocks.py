@@ -1,0 +1,135 @@
+"""Several trainings take turns, a block of steps each, and their processor time is compared.
+
+A machine that others use as well is quick one second and slow the next. So a block of each way of watching is made
+between two blocks of the unwatched training, and what counts is the ratio to those two. The middle of many such ratios
+is shown with the range in which it lies in 95 of 100 drawings with replacement.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent.parent
+DRAWINGS = 2000
+
+
+class Died(Exception):
+    """A worker ended before it should; the message is the last line it said."""
+
+
+class Worker:
+    """A training that makes steps when asked."""
+
+    def __init__(self, python: Path, workload: str, place: str, *, fused: bool, tool: str = "") -> None:
+        # A folder of its own: for what tools write, and so that Python finds nobody else's modules beside it.
+        self._folder = tempfile.TemporaryDirectory(prefix="bedside-cost-", ignore_cleanup_errors=True)
+        self._errors = Path(self._folder.name) / "errors.txt"
+        env = os.environ | {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}
+        command = [str(python), "-m", "cost.worker", workload, place, *(["--fused"] if fused else [])]
+        with self._errors.open("w") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=env | {"BEDSIDE_COST_TOOL": tool},
+                cwd=self._folder.name,
+            )
+
+    def make(self, steps: int) -> dict[str, float]:
+        """So many steps; returns seconds of processor time per step, and the watcher's own account."""
+        try:
+            self._process.stdin.write(f"{steps}\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            said = [each for each in self._errors.read_text(errors="replace").splitlines() if each.strip()]
+            raise Died(said[-1] if said else "nothing was said")
+        took = json.loads(line)
+        return {key: value / steps for key, value in took.items() if key != "steps"}
+
+    def end(self) -> None:
+        self._process.stdin.close()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._folder.cleanup()
+
+
+@dataclass
+class Measured:
+    """What was found of one way of watching."""
+
+    ratios: list[float] = field(default_factory=list)  # to the unwatched blocks beside it
+    base: list[float] = field(default_factory=list)  # seconds per unwatched step
+    own: list[float] = field(default_factory=list)  # seconds per step by its own account
+    note: str = ""
+
+    def percent(self) -> tuple[float, float, float]:
+        """The cost in per cent of the unwatched step: the middle, and the range it lies in."""
+        ratios = np.asarray(self.ratios)
+        drawn = np.random.default_rng(0).choice(ratios, (DRAWINGS, len(ratios)))
+        low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
+        return tuple(100 * (float(each) - 1) for each in (np.median(ratios), low, high))
+
+    @property
+    def base_ms(self) -> float:
+        return 1e3 * median(self.base)
+
+    @property
+    def own_us(self) -> float | None:
+        return 1e6 * median(self.own) if self.own else None
+
+
+def take_turns(
+    unwatched: Worker, watched: Mapping[str, Worker], *, warm_up: int, block: int, rounds: int
+) -> dict[str, Measured]:
+    """Warm all up, then let them take turns. Whoever dies is left out from there on, and its last words are noted."""
+    found = {name: Measured() for name in watched}
+    living = dict(watched)
+
+    def make(name: str, steps: int) -> dict[str, float] | None:
+        try:
+            return living[name].make(steps)
+        except Died as death:
+            found[name].note = str(death)[:200]
+            del living[name]
+            return None
+
+    unwatched.make(min(warm_up, 5 * block))
+    for name in list(living):
+        make(name, warm_up)
+        print(f"    {name}: ready" if name in living else f"    {name}: {found[name].note}", file=sys.stderr)
+    for _ in range(rounds):
+        before = unwatched.make(block)["cpu"]
+        for name in list(living):
+            took = make(name, block)
+            after = unwatched.make(block)["cpu"]
+            if took is not None:
+                found[name].ratios.append(2 * took["cpu"] / (before + after))
+                found[name].base.append((before + after) / 2)
+                if "own" in took:
+                    found[name].own.append(took["own"])
+            before = after
+    return found
+
+
+def end(workers: Sequence[Worker]) -> None:
+    for worker in workers:
+        worker.end()

@@ -1,0 +1,103 @@
+"""Other people's ways of measuring, written from their formulas: one tensor at a time, a number each."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+
+import torch
+from torch import Tensor
+
+from .watchers import Watcher
+from .workloads import Training
+
+
+def _norm(tensors: list[Tensor]) -> float:
+    return math.sqrt(sum(t.norm().item() ** 2 for t in tensors))
+
+
+class NaiveBrief(Watcher):
+    """Gradient norm of every module, each over all its parameters; norm of the whole update, from a copy."""
+
+    def start(self, training: Training) -> None:
+        self.model = training.model
+
+    def after_backward(self, step: int, loss: Tensor) -> None:
+        self.numbers = {"loss": loss.item()}
+        for name, module in self.model.named_modules():
+            self.numbers[f"grad/{name}"] = _norm([p.grad for p in module.parameters() if p.grad is not None])
+        self.old = {name: p.detach().cpu().clone() for name, p in self.model.named_parameters()}
+
+    def after_step(self, step: int, loss: Tensor) -> None:
+        moved = [p.detach().cpu() - self.old[name] for name, p in self.model.named_parameters()]
+        self.numbers["update"] = _norm(moved)
+
+
+class NaiveFull(NaiveBrief):
+    """The same for everything that bedside reads at a step: gradients, weights and updates of every module."""
+
+    def after_backward(self, step: int, loss: Tensor) -> None:
+        super().after_backward(step, loss)
+        for name, module in self.model.named_modules():
+            self.numbers[f"clipped/{name}"] = _norm([p.grad for p in module.parameters() if p.grad is not None])
+        bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p.grad).all().item()]
+        self.numbers["bad_gradients"] = len(bad)
+
+    def after_step(self, step: int, loss: Tensor) -> None:
+        super().after_step(step, loss)
+        for name, module in self.model.named_modules():
+            parameters = list(module.named_parameters(prefix=name))
+            self.numbers[f"param/{name}"] = _norm([p.detach() for _, p in parameters])
+            self.numbers[f"update/{name}"] = _norm([p.detach().cpu() - self.old[n] for n, p in parameters])
+        bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p).all().item()]
+        self.numbers["bad_weights"] = len(bad)
+
+
+class ComposerFormula(Watcher):
+    """Per parameter the norms of gradient, weight, first moment and AdamW's step as the formula gives it."""
+
+    def start(self, training: Training) -> None:
+        self.model, self.optimizer = training.model, training.optimizer
+
+    def after_step(self, step: int, loss: Tensor) -> None:
+        numbers = {}
+        group = self.optimizer.param_groups[0]
+        beta1, beta2 = group["betas"]
+        for name, p in self.model.named_parameters():
+            state = self.optimizer.state[p]
+            count = float(state["step"])
+            scale = (state["exp_avg_sq"] / (1 - beta2**count)).sqrt_().add_(group["eps"])
+            move = group["lr"] * state["exp_avg"] / (1 - beta1**count) / scale
+            decay = group["lr"] * group["weight_decay"] * p.detach()
+            numbers[f"moment/{name}"] = torch.linalg.vector_norm(state["exp_avg"]).item()
+            numbers[f"param/{name}"] = torch.linalg.vector_norm(p.detach()).item()
+            numbers[f"update/{name}"] = torch.linalg.vector_norm(move - decay).item()
+            numbers[f"grad/{name}"] = torch.linalg.vector_norm(p.grad).item()
+        numbers["grad"] = math.sqrt(sum(v**2 for k, v in numbers.items() if k.startswith("grad/")))
+        self.numbers = numbers
+
+
+class LightningGradNorm(Watcher):
+    """Per parameter the gradient norm, and the norm of those; as numbers, as a logger takes them."""
+
+    def start(self, training: Training) -> None:
+        self.model = training.model
+
+    def after_backward(self, step: int, loss: Tensor) -> None:
+        norms = {name: p.grad.data.norm(2) for name, p in self.model.named_parameters() if p.grad is not None}
+        total = torch.tensor(list(norms.values())).norm(2)
+        self.numbers = {name: float(norm) for name, norm in norms.items()} | {"total": float(total)}
+
+
+class TensorBoard100(Watcher):
+    """A hundred scalars a step."""
+
+    def start(self, training: Training) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(tempfile.mkdtemp(prefix="bedside-cost-"))
+
+    def after_step(self, step: int, loss: Tensor) -> None:
+        value = loss.item()
+        for i in range(100):
+            self.writer.add_scalar(f"metric/{i}", value, step)

@@ -1,0 +1,112 @@
+"""What watching costs, in per cent of the unwatched step, beside other ways of watching and other tools.
+
+    python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
+    python benchmarks/overhead.py                             everything, about a quarter of an hour
+    python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
+
+Trainings take turns block by block, each in a process of its own (`cost/blocks.py` says how they are compared); one
+thread; processor time. Prints a table and writes benchmarks/results/overhead.csv, keeping the rows of what was not
+asked for. `make docs` puts the README's table together from that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+from cost.blocks import Died, Measured, Worker, end, take_turns
+from cost.tools import TOOLS
+from cost.watchers import OURS
+from cost.workloads import WORKLOADS
+from peers.environments import NotInstalled, python_for
+
+RESULTS = Path(__file__).parent / "results" / "overhead.csv"
+COLUMNS = ("workload", "optimizer", "watcher", "percent", "low", "high", "rounds", "base_ms", "own_us", "note")
+QUICK = ["mlp", "deep"]
+ROUNDS = {"mlp": 60, "deep": 40, "resnet": 8, "gpt": 8}
+GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
+OF_GROWTH = ["nothing again", "bedside", "bedside, everything every step"]
+
+Row = dict[str, str]
+
+
+def measure(workload: str, optimizer: str, watchers: list[str], rounds: int) -> list[Row]:
+    print(f"{workload}, AdamW {optimizer}: {rounds} rounds", file=sys.stderr)
+    settings, fused = WORKLOADS[workload], optimizer == "fused"
+    notes, workers = {}, {}
+    for name in watchers:
+        requires, place = TOOLS.get(name, ((), OURS.get(name, "")))
+        try:
+            python = python_for(name.partition(" ")[0], requires)
+            workers[name] = Worker(python, workload, place, fused=fused, tool=name)
+        except (NotInstalled, Died) as why:
+            notes[name] = str(why)[:200]
+    unwatched = Worker(Path(sys.executable), workload, OURS["nothing"], fused=fused)
+    try:
+        found = take_turns(unwatched, workers, warm_up=settings.warm_up, block=settings.block, rounds=rounds)
+    finally:
+        end([unwatched, *workers.values()])
+    found |= {name: Measured(note=note) for name, note in notes.items()}
+    return [row(workload, optimizer, name, found[name]) for name in watchers]
+
+
+def row(workload: str, optimizer: str, name: str, found: Measured) -> Row:
+    one = dict.fromkeys(COLUMNS, "") | {"workload": workload, "optimizer": optimizer, "watcher": name}
+    one |= {"rounds": str(len(found.ratios)), "note": found.note}
+    if found.ratios:
+        percent, low, high = found.percent()
+        one |= {"percent": f"{percent:.2f}", "low": f"{low:.2f}", "high": f"{high:.2f}"}
+        one |= {"base_ms": f"{found.base_ms:.4g}"}
+        if found.own_us is not None:
+            one["own_us"] = f"{found.own_us:.4g}"
+    return one
+
+
+def keep(rows: list[Row]) -> None:
+    """Put these rows into the file, in place of older ones of the same kind."""
+    known: dict[tuple[str, str, str], Row] = {}
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            known = {(r["workload"], r["optimizer"], r["watcher"]): r for r in csv.DictReader(file)}
+    known |= {(r["workload"], r["optimizer"], r["watcher"]): r for r in rows}
+    order = {name: place for place, name in enumerate([*WORKLOADS, *OURS, *TOOLS])}
+    listed = sorted(known.values(), key=lambda r: (order[r["workload"]], r["optimizer"], order[r["watcher"]]))
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(listed)
+
+
+def show(rows: list[Row]) -> None:
+    for r in rows:
+        said = f"{r['percent']:>8} % [{r['low']}, {r['high']}]" if r["percent"] else f"  not measured: {r['note']}"
+        own = f"  own account {r['own_us']} µs" if r["own_us"] else ""
+        print(f"{r['workload']:<12}{r['optimizer']:<9}{r['watcher']:<34}{said}{own}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="under three minutes")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS)
+    parser.add_argument("--optimizers", nargs="+", choices=["default", "fused"])
+    parser.add_argument("--watchers", nargs="+", choices=[*OURS, *TOOLS])
+    parser.add_argument("--rounds", type=int)
+    asked = parser.parse_args()
+    workloads = asked.workloads or (QUICK if asked.quick else list(WORKLOADS))
+    optimizers = asked.optimizers or (["fused"] if asked.quick else ["fused", "default"])
+    for workload in workloads:
+        for optimizer in optimizers:
+            everyone = [name for name in OURS if name != "nothing"] + ([] if asked.quick else list(TOOLS))
+            watchers = asked.watchers or (OF_GROWTH if workload in GROWTH else everyone)
+            rounds = asked.rounds or (12 if asked.quick or workload in GROWTH else ROUNDS[workload])
+            rows = measure(workload, optimizer, watchers, rounds)
+            keep(rows)
+            show(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
