@@ -113,3 +113,35 @@ def test_the_command_line_has_the_last_word(project, capsys, tmp_path):
     capsys.readouterr()
     assert cli.run(["diagnose", "runs/a.csv", "--config", "nowhere.toml"]) == 2
     assert "nowhere.toml does not exist." in capsys.readouterr().err
+
+
+def test_watching_follows_the_settings_while_the_run_is_alive(project, tmp_path):
+    import torch
+
+    project('ignore = ["NUM"]\nmap = { score = "val/accuracy", noise = "-" }')
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    heard = []
+    with bedside.watch(
+        model, optimizer, run_dir=tmp_path / "runs" / "b", quiet=True, on_finding=heard.append
+    ) as monitor:
+        for step in range(60):
+            optimizer.zero_grad()
+            (model(torch.randn(8, 4)).square().mean() * (float("nan") if step > 30 else 1.0)).backward()
+            optimizer.step()
+        monitor.log(score=0.5, noise=3.0)
+        answer = monitor.diagnose()
+    assert not {"NUM101", "NUM102"} & {each.code for each in (*heard, *answer.findings)}
+    run = bedside.load(tmp_path / "runs" / "b")
+    assert "val/accuracy" in run.vitals
+    assert not {"score", "noise"} & set(run.vitals)
+
+
+def test_watching_refuses_bad_settings_before_anything_is_written(project, tmp_path):
+    import torch
+
+    project('ingore = ["NUM"]')
+    model = torch.nn.Linear(4, 1)
+    with pytest.raises(BedsideError, match="No setting is called 'ingore'"):
+        bedside.watch(model, torch.optim.SGD(model.parameters(), lr=0.01), run_dir=tmp_path / "runs" / "b")
+    assert not (tmp_path / "runs" / "b").exists()

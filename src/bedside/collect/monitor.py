@@ -41,6 +41,7 @@ from bedside.record.growing import GrowingRun
 from bedside.record.reader import open_run, replay
 from bedside.record.run import Event, Key, Run
 from bedside.record.store import Store
+from bedside.settings import Settings
 
 LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for the live view (12 KB each)
 FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
@@ -92,6 +93,7 @@ class Monitor:
         budget: float | None = None,
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
+        settings: Settings | None = None,
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -100,6 +102,9 @@ class Monitor:
         self._run_dir = store.path.parent
         self._on_finding = on_finding
         self._silent = quiet
+        settings = settings or Settings()
+        self._names = settings.map
+        self._rules = settings.rules()
         self._off: str = ""
         self._theirs: Exception | None = None  # what on_finding raised
         self._closed = False
@@ -143,7 +148,7 @@ class Monitor:
         )
         if store.last_step >= 0:
             replay(self._run_dir, self._growing, rank)
-        self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE)
+        self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE, self._rules)
         self._last_flush = self._looked_over = time.perf_counter()
         self._pulse.start_counting(self._layout)
         self._handles = [
@@ -182,7 +187,8 @@ class Monitor:
         logged together with one of them, or inside `with monitor.validation():`.
         """
         self._still_open("log")
-        values = {**(metrics or {}), **more}
+        given = {**(metrics or {}), **more}
+        values = {self._names.get(name, name): value for name, value in given.items() if self._names.get(name) != "-"}
         of_validation = self._validating or any(name.startswith(VALIDATION_PREFIXES) for name in values)
         step = max(self.step - 1, 0)
         for name, value in values.items():
@@ -261,7 +267,7 @@ class Monitor:
         if not self._closed:
             self._note_unused_gradients()
         self._reported_at = self.step
-        return examine(self._recorded())
+        return examine(self._recorded(), self._rules)
 
     def close(self, finished: bool | None = True) -> None:
         """Stop listening: every hook and patch is removed, the record is closed, and the report is printed."""

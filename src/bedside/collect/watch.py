@@ -20,6 +20,7 @@ from bedside.finding import Finding
 from bedside.record.environment import environment
 from bedside.record.store import Store
 from bedside.record.vocabulary import VITALS
+from bedside.settings import settings_for
 
 RUNS = Path("bedside-runs")
 NEEDS_GRADIENTS = {vital for vital, _ in NORMS}
@@ -76,6 +77,7 @@ def _watch(
     _check_model(model)
     _check_budget(budget)
     wanted = _wanted(vitals)
+    settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
     rank = _rank()
     if run_dir is not None and resume is not None:
         raise BadOption(
@@ -100,6 +102,7 @@ def _watch(
         budget=budget,
         on_finding=on_finding,
         quiet=quiet,
+        settings=settings,
     )
 
 
