@@ -17,7 +17,7 @@ class Cadence:
     def __init__(self, every: dict[str, int] | None = None) -> None:
         self.every = dict(every or {})
         self.full_until = FULL_STEPS
-        self._burst_until = -1
+        self._burst_until = -BURST_FACTOR * BURST_STEPS  # long ago
         self._resting_until = 0
 
     def due(self, group: str, step: int) -> bool:
