@@ -18,6 +18,7 @@ from bedside.record.layout import APPLICATION_ID, HEADER, PARAMETER, RANK_FILE, 
 from bedside.record.loading import Loader
 from bedside.record.opening import open_to_read
 from bedside.record.plain import from_text
+from bedside.record.ranks import beside
 from bedside.record.run import Event, Parameter, Run
 from bedside.record.segments import Segment, resumes, segments_of
 
@@ -39,8 +40,13 @@ def is_run(path: Path) -> bool:
 
 
 def open_run(run_dir: Path, rank: int = 0) -> Run:
-    """The run in a folder (or in one rank's file), as far as it has come."""
-    return _opened(Path(run_dir), rank)[0]
+    """The run in a folder (or in one rank's file), as far as it has come; with several ranks, the others beside it."""
+    run_dir = Path(run_dir)
+    run = _opened(run_dir, rank)[0]
+    others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
+    if not others:
+        return run
+    return beside(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
 
 
 def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:

@@ -127,6 +127,11 @@ GRADIENT_COSINE = Vital("gradient_cosine", "optimizer.step", "Cosine between thi
 GRADIENT_NOISE = Vital(
     "gradient_noise", "optimizer.step", "Gradient noise scale, in batches: how many would halve the noise's share."
 )
+RANK_FINGERPRINT = Vital("rank_fingerprint", "forward", "The batch fingerprint of every rank.", per="rank")
+RANK_LOSS = Vital("rank_loss", "loss", "The training loss of every rank.", per="rank")
+RANK_PARAM_NORM = Vital("rank_param_norm", "after optimizer.step", "The weights' norm on every rank.", per="rank")
+RANK_DATA_WAIT = Vital("rank_data_wait", "forward", "The wait for data of every rank.", per="rank", unit="s")
+RANK_STEP_TIME = Vital("rank_step_time", "optimizer.step", "The step time of every rank.", per="rank", unit="s")
 LOSS_BY_CATEGORY = Vital(
     "loss_by_category", "loss", "Mean normalised loss of the samples of a category.", per="category"
 )
@@ -186,6 +191,11 @@ VITALS: dict[str, Vital] = {
         UNDERFLOWED_FRACTION,
         GRADIENT_COSINE,
         GRADIENT_NOISE,
+        RANK_FINGERPRINT,
+        RANK_LOSS,
+        RANK_PARAM_NORM,
+        RANK_DATA_WAIT,
+        RANK_STEP_TIME,
         LOSS_BY_CATEGORY,
     )
 }

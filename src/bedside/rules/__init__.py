@@ -52,6 +52,8 @@ from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
+from bedside.rules.ranks_disagree import ranks_disagree
+from bedside.rules.ranks_see_same_data import ranks_see_same_data
 from bedside.rules.repeated_batches import repeated_batches
 from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
@@ -65,6 +67,7 @@ from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
+from bedside.rules.straggling_rank import straggling_rank
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.swallowed_updates import swallowed_updates
@@ -164,6 +167,9 @@ CATALOGUE: tuple[Rule, ...] = (
     lopsided_labels,
     bad_batch,
     broadcast_loss,
+    ranks_see_same_data,
+    ranks_disagree,
+    straggling_rank,
 )
 
 
