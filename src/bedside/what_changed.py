@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -64,8 +65,9 @@ def changes(run: Run) -> list[Change]:
 def around(every: Sequence[Change], step: int, steps: int) -> list[Change]:
     """Those within a few steps of `step`, nearest first; what happens all the time is left out."""
     reach = max(FEW, NEAR * steps)
+    times = Counter(each.kind for each in every)
     near = [each for each in every if abs(each.step - step) <= reach]
-    rare = [each for each in near if sum(c.kind == each.kind for c in every) * (2 * reach + 1) <= OFTEN * steps]
+    rare = [each for each in near if times[each.kind] * (2 * reach + 1) <= OFTEN * steps]
     return sorted(rare, key=lambda each: abs(each.step - step))
 
 

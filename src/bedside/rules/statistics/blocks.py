@@ -53,5 +53,7 @@ def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = Non
     starts[0] = 0
     stops = np.append(starts[1:], n)
     means = np.add.reduceat(finite.values, starts) / (stops - starts)
-    medians = np.array([np.median(finite.values[a:b]) for a, b in zip(starts, stops, strict=True)])
+    first = int(stops[0])  # the only block that may hold more than the others
+    rest = np.median(finite.values[first:].reshape(-1, size), axis=1)
+    medians = np.concatenate([[np.median(finite.values[:first])], rest])
     return Blocks(finite.steps[starts], finite.steps[stops - 1], means, medians, size)
