@@ -72,6 +72,8 @@ def _ask_all(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[s
     found: list[Finding] = []
     not_examined: list[NotExamined] = []
     examined: list[str] = []
+    if len(catalogue) > 1:  # most rules read several of them
+        run.fetch_scalars()
     for each in catalogue:
         answer = _asked(each, run)
         if isinstance(answer, NotExamined):

@@ -17,6 +17,8 @@ from tests.record.written import a_record, an_open_folder, locked, write
 from bedside.errors import NoSuchPath, NotARun
 from bedside.record.loading import CHUNK
 from bedside.record.reader import is_run, open_run
+from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.store import Store
 
 
@@ -247,3 +249,16 @@ def test_damage_inside_is_met_when_the_series_is_asked_for(tmp_path: Path) -> No
     run = open_run(tmp_path)
     with pytest.raises(NotARun, match="cannot be read as a run"):
         _ = run.loss
+
+
+def test_the_series_of_the_whole_run_come_in_one_pass():
+    passes = []
+
+    def load(keys):
+        passes.append(list(keys))
+        return [Series(vital, owner, np.arange(3), np.ones(3)) for vital, owner in keys]
+
+    run = Run("a", keys=[("loss", ""), ("lr", ""), ("grad_norm", "head")], load=load)
+    run.fetch_scalars()
+    assert len(run.loss) == len(run.series("lr")) == 3
+    assert passes == [[("loss", ""), ("lr", "")]]

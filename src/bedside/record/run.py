@@ -114,6 +114,10 @@ class Run:
         self._fetch([key for key in keys if key not in self._loaded])
         return [self._loaded[key] for key in keys]
 
+    def fetch_scalars(self) -> None:
+        """Read the series of the whole run, those that nobody owns, in one pass; one at a time each costs a pass."""
+        self._fetch([key for key in self._keys if not key[1] and key not in self._loaded])
+
     @property
     def loss(self) -> Series:
         return self.series("loss")
