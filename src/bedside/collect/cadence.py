@@ -23,10 +23,11 @@ class Cadence:
     def due(self, group: str, step: int) -> bool:
         if step < self.full_until:
             return True
+        return step % self._interval(group, step) == 0
+
+    def _interval(self, group: str, step: int) -> int:
         interval = self.every.get(group, 1)
-        if step < self._burst_until:
-            interval = max(1, interval // BURST_FACTOR)
-        return step % interval == 0
+        return max(1, interval // BURST_FACTOR) if step < self._burst_until else interval
 
     def quiet(self, step: int) -> int:
         """For how many steps, from this one on, it is known that nothing is due."""
@@ -34,10 +35,10 @@ class Cadence:
 
     def rest(self, step: int, groups: Iterable[str]) -> None:
         """Work out until when nothing is due, from this step on."""
-        if step < self.full_until or step < self._burst_until:
-            self._resting_until = 0
-        else:
-            self._resting_until = min((_next(step, self.every.get(group, 1)) for group in groups), default=step)
+        self._resting_until = 0
+        if step >= self.full_until:
+            until = min((_next(step, self._interval(group, step)) for group in groups), default=step)
+            self._resting_until = min(until, self._burst_until) if step < self._burst_until else until
 
     def set(self, every: Mapping[str, int]) -> None:
         """Other intervals from now on."""

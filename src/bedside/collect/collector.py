@@ -87,7 +87,7 @@ class Collector:
     def __init__(self, patient: Patient) -> None:
         self.patient = patient
         self.freight = patient.freight
-        self.spent = 0.0  # seconds in hooks of its own, inside the user's forward, since the governor last looked
+        self.spent = 0.0  # seconds in hooks of its own (moments are timed for it), since the governor last looked
         self.listened = 0.0  # seconds in its moments, since the step began
 
     @property

@@ -19,7 +19,7 @@ from bedside.collect.cadence import FULL_STEPS, GRACE_STEPS, LADDER, Cadence, ru
 
 UNSEEN = 1.5  # real over timed cost, rounded up from 1.45 (measured on a 1 ms step, where it is largest)
 SETTLED = 20  # steps left out of every average: first calls allocate and compile
-GRACE = 0.25  # seconds in all that full recording may take beyond FULL_STEPS: a short run is then told in full
+GRACE = 2.0  # seconds in all that full recording may take beyond FULL_STEPS: a short run is then told in full
 LOOKING = 0.2  # part of the budget that live alarms may use; see alarms.py
 LISTENING = "listening"
 PARTS = {LISTENING: 0.2, "gradients": 0.25, "updates": 0.3}  # of what is left; the other groups share the rest equally
@@ -95,7 +95,7 @@ class Governor:
         """Seconds a step that the groups may take, since the last review."""
         steps, quiet, groups, own, training = (now - then for now, then in zip(self._books(), self._since, strict=True))
         step = max((training - own) / max(steps, 1), 0.0)  # without us
-        floor = (own - groups) / max(steps, 1) + (0.0 if quiet else QUIET)
+        floor = max(own - groups, 0.0) / max(steps, 1) + (0.0 if quiet else QUIET)
         return (self.budget or 0.0) * (1 - LOOKING) * step / UNSEEN - floor
 
     def _books(self) -> tuple[int, int, float, float, float]:

@@ -60,9 +60,7 @@ class Inputs(Collector):
         self._now = [size, mark, waited]
         if self._due:
             self._due = False
-            began = time.perf_counter()
             self._statistics = statistics(floating_in((forward.args, forward.kwargs)), self._turn)
-            self.spent += time.perf_counter() - began
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         if self._statistics is None or not isinstance(target, Tensor) or not target.is_floating_point():

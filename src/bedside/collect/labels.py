@@ -8,7 +8,6 @@ the best constant guess, as the variance of the targets is for squared error.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,7 +51,6 @@ class Labels(Collector):
             return
         if not prediction.requires_grad:
             return
-        began = time.perf_counter()
         if function in ("cross_entropy", "nll_loss") and not target.is_floating_point():
             self._due = False
             classes = prediction.shape[1] if prediction.dim() > 1 else prediction.shape[0]
@@ -63,7 +61,6 @@ class Labels(Collector):
         elif function == "mse_loss" and target.is_floating_point() and target.dim():
             self._due = False
             self._measure(target.detach())
-        self.spent += time.perf_counter() - began
 
     def detach(self, step: int) -> None:
         self._due = False

@@ -452,6 +452,8 @@ class Monitor:
             self._detach_collectors(beat.step)
         for collector in self._collectors:
             collector.listened = 0.0
+        self._governor.total += self._door.spent
+        self._door.spent = 0.0
         self._door.step_ended()
         if self._door.blind and not self._blind:
             self._blind = True
@@ -594,8 +596,6 @@ class Monitor:
         self._note_facts(learnt)
         self._epoch_loss = (self._epoch_loss[0] + float(losses.sum()), self._epoch_loss[1] + len(losses))
         self._last_flush = time.perf_counter()
-        self._governor.total += self._door.spent
-        self._door.spent = 0.0
         if final or self.step <= FULL_STEPS or self._last_flush - self._looked_over > LOOK_OVER:
             self._look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):

@@ -1,0 +1,197 @@
+"""Quiet steps give the same numbers, change nothing, and end when anything unusual happens."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.collect.models import CASES
+from torch import nn
+from torch.nn import functional as F
+
+import bedside
+from bedside.collect import freight, governor
+from bedside.record.reader import open_run
+
+STEPS = 160  # the first hundred are recorded in full
+
+
+@pytest.fixture(autouse=True)
+def full_recording_ends_after_the_first_steps(monkeypatch):
+    monkeypatch.setattr(governor, "GRACE", 0.0)
+
+
+class Loop:
+    """A plain training loop, watched with a budget that pays for nothing."""
+
+    def __init__(self, folder, *, budget=1e-9, clip=None, kind="mlp", set_to_none=True, **options):
+        torch.manual_seed(3)
+        self.case, self.clip, self.set_to_none = CASES[kind], clip, set_to_none
+        self.model = self.case.model()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda s: 1 / (1 + s))
+        self.monitor = bedside.watch(self.model, self.optimizer, run_dir=folder, quiet=True, budget=budget, **options)
+        self.folder, self.losses, self.rates, self.norms, self.quiet = folder, [], [], [], []
+
+    def step(self, factor=1.0):
+        inputs, targets = self.case.batch()
+        self.optimizer.zero_grad(set_to_none=self.set_to_none)
+        loss = F.cross_entropy(self.model(inputs), targets) * factor
+        loss.backward()
+        self.losses.append(loss.item())
+        self.rates.append(self.optimizer.param_groups[0]["lr"])
+        if self.clip is not None:
+            self.norms.append(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip).item())
+        self.quiet.append(self.monitor.quiet.on)
+        self.optimizer.step()
+        self.schedule.step()
+
+    def run(self, steps=STEPS):
+        for _ in range(steps):
+            self.step()
+        return self
+
+    def recorded(self):
+        self.monitor.close()
+        run = open_run(self.folder)
+        assert not run.events_of("switched_off"), run.events_of("switched_off")
+        return run
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_quiet_steps_are_recorded_with_the_same_numbers(clip, set_to_none, tmp_path):
+    loop = Loop(tmp_path / "run", clip=clip, set_to_none=set_to_none).run()
+    assert sum(loop.quiet) > 40, "most steps after the first hundred are quiet"
+    run = loop.recorded()
+    every = list(range(STEPS))
+    for vital, expected in (("loss", loop.losses), ("lr", loop.rates)):
+        assert run.series(vital).steps.tolist() == every
+        np.testing.assert_allclose(run.series(vital).values, expected, rtol=1e-6)
+    assert run.series("step_time").steps.tolist() == every[1:]
+    assert (run.series("step_time").values > 0).all()
+    assert set(run.series("micro_batches").values) == {1.0}
+    assert set(run.series("uncleared").values) == {0.0}
+    if clip is not None:
+        assert run.series("grad_norm").steps.tolist() == every
+        np.testing.assert_allclose(run.series("grad_norm").values, loop.norms, rtol=1e-5)
+        np.testing.assert_allclose(run.series("grad_clip_ratio").values, np.asarray(loop.norms) / clip, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "conv", "gpt"])
+def test_weights_are_bitwise_equal_with_and_without_quiet_steps(kind, tmp_path):
+    quiet = Loop(tmp_path / "quiet", kind=kind, clip=1.0).run(130)
+    attentive = Loop(tmp_path / "attentive", kind=kind, clip=1.0, budget=None).run(130)
+    assert any(quiet.quiet)
+    assert not any(attentive.quiet)
+    for one, other in zip(quiet.model.state_dict().values(), attentive.model.state_dict().values(), strict=True):
+        assert torch.equal(one, other)
+    quiet.monitor.close()
+    attentive.monitor.close()
+
+
+def test_a_loss_that_is_not_finite_wakes_and_its_origin_is_sought(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    assert loop.quiet[-1]
+    loop.step(factor=math.inf)
+    assert not loop.monitor.quiet.on or loop.monitor.step > STEPS
+    run = loop.recorded()
+    assert run.loss.last == math.inf
+    origin = run.events_of("origin")
+    assert [event.step for event in origin] == [STEPS]
+
+
+def test_several_backwards_at_a_quiet_step_are_all_heard(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    assert loop.quiet[-1]
+    losses = []
+    loop.optimizer.zero_grad()
+    for _ in range(3):
+        inputs, targets = loop.case.batch()
+        loss = F.cross_entropy(loop.model(inputs), targets)
+        loss.backward()
+        losses.append(loss.item())
+    loop.optimizer.step()
+    run = loop.recorded()
+    assert run.series("micro_batches").last == 3
+    assert run.loss.last == pytest.approx(sum(losses) / 3, rel=1e-6)
+
+
+def test_another_models_backward_is_not_ours_at_quiet_steps_either(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    stranger = CASES["mlp"].model()
+    for _ in range(5):
+        inputs, targets = loop.case.batch()
+        (1000 * F.cross_entropy(stranger(inputs), targets)).backward()
+        loop.step()
+    run = loop.recorded()
+    np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)
+
+
+def test_an_evaluation_at_quiet_steps_is_heard(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    with torch.no_grad():  # in training mode, which is the mistake
+        loop.model(loop.case.batch()[0])
+    loop.monitor.log(val_loss=1.0)
+    assert not loop.monitor.quiet.on
+    loop.run(3)
+    assert loop.recorded().events_of("validation_in_train_mode")
+
+
+def test_a_step_without_a_backward_is_noticed_among_quiet_ones(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    loop.optimizer.zero_grad()
+    loop.optimizer.step()
+    assert loop.recorded().events_of("empty_step")
+
+
+def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    other = CASES["mlp"].model()
+    with bedside.watch(other, torch.optim.SGD(other.parameters(), lr=0.1), run_dir=tmp_path / "other", quiet=True):
+        loop.run(5)
+        assert not any(loop.quiet[-5:])
+    np.testing.assert_allclose(loop.recorded().loss.values, loop.losses, rtol=1e-6)
+
+
+def test_schedulers_are_counted_over_quiet_steps(tmp_path):
+    run = Loop(tmp_path / "run").run().recorded()
+    (facts,) = run.config["schedulers"]
+    assert facts["optimizer_steps"] == STEPS
+    assert facts["stepped"] == STEPS
+
+
+def test_accumulation_and_tensor_rates_are_never_quiet(tmp_path):
+    torch.manual_seed(0)
+    case = CASES["mlp"]
+    model = case.model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=torch.tensor(1e-3), foreach=False)
+    monitor = bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, budget=1e-9)
+    for _ in range(130):
+        inputs, targets = case.batch()
+        optimizer.zero_grad()
+        F.cross_entropy(model(inputs), targets).backward()
+        assert not monitor.quiet.on
+        optimizer.step()
+    monitor.close()
+
+
+def test_as_if_on_a_device_one_transfer_serves_twenty_steps_or_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+    unloads = []
+    original = freight.Freight.unload
+
+    def unload(self):
+        if self.full:
+            unloads.append(1)
+        return original(self)
+
+    monkeypatch.setattr(freight.Freight, "unload", unload)
+    loop = Loop(tmp_path / "run", clip=1.0)
+    for _ in range(STEPS):  # `Loop.step` reads the loss itself; what counts is what bedside fetches
+        loop.step()
+    run = loop.recorded()
+    assert len(unloads) <= 0.05 * STEPS + 2, "one more for closing, and one for the first look"
+    np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)
