@@ -1,4 +1,4 @@
-"""Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary.
+"""Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
     python scripts/make_docs.py            write docs/rules/*.md, docs/rules.md, docs/vitals.md, README's table
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
@@ -13,6 +13,8 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+
+from coverage_pages import coverage_page, peers_page
 
 from bedside.explain import family, needs, page, status
 from bedside.logs import FORMATS
@@ -38,6 +40,8 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     return pages | {
         root / "docs/rules.md": rules_table(catalogue),
         root / "docs/vitals.md": vitals_table(catalogue),
+        root / "docs/coverage.md": MADE.format(source="scripts/seed_tables.py") + coverage_page(),
+        root / "docs/peers.md": MADE.format(source="scripts/peer_tables.py") + peers_page(),
         readme: front,
     }
 
