@@ -13,6 +13,7 @@ import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
+from bedside.collect import native
 from bedside.collect.beat import Beat, Gradients, Members, Moves, Number
 from bedside.collect.clipping import ClipCall, members_of
 from bedside.collect.freight import Freight, reading
@@ -21,6 +22,7 @@ from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.squares import Gauge, Moved
 
+NATIVE_FROM = 20  # steps: a run that gets so far is worth loading machine code for
 READ_AT_STEPS = ("gradients", "updates")  # the vital groups that are read here
 
 
@@ -141,6 +143,8 @@ class StepListener:
             beat.seconds = now - self.last_end
         self.last_end = now
         self._governor.step_took(beat.step, beat.seconds)
+        if beat.step == NATIVE_FROM and self._want_gradients:
+            native.load_in_background()
         self.next_step += 1
         self._finished(beat)
 

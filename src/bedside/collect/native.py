@@ -1,0 +1,134 @@
+"""The same sums by machine code, where numba is installed: one pass over each tensor, one call for all of them.
+
+Plain torch and numpy pay for every call and for every buffer in between. Here the addresses of many tensors go into one
+call that reads each once. Squares are added up in float64, so that the norms are as exact as the plain ones or more so.
+
+Addresses are read anew for every call, while the tensors are held: a kept one could point to memory that has been given
+back. Only float32 on the CPU, lying in one piece, is taken; everything else goes the plain way.
+
+numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
+That happens in a thread of its own, once a run has shown that it is not a short one; until it is done, and whenever it
+fails, the plain way is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+_kernels: tuple[Callable[..., None], Callable[..., None]] | None = None
+_begun = False
+
+
+def available() -> bool:
+    """Whether it can be had at all; asks without loading anything."""
+    return os.environ.get("BEDSIDE_NATIVE", "1") != "0" and importlib.util.find_spec("numba") is not None
+
+
+def ready() -> bool:
+    return _kernels is not None
+
+
+def load_in_background() -> None:
+    """Begin to load, once; training goes on meanwhile."""
+    global _begun
+    if not _begun and available():
+        _begun = True
+        threading.Thread(target=load, name="bedside-native", daemon=True).start()
+
+
+def load() -> bool:
+    """Load and compile now. Says whether there is anything to use; what fails leaves the plain way."""
+    global _kernels
+    if _kernels is None and available():
+        try:
+            _kernels = _compiled()
+        except Exception:  # an unusual platform, a numba that does not fit: the numbers are the same without
+            return False
+    return _kernels is not None
+
+
+def suits(tensor: Tensor | None) -> bool:
+    """Whether the kernels can read this one."""
+    if tensor is None or tensor.dtype is not torch.float32 or not tensor.is_cpu or tensor.layout is not torch.strided:
+        return False
+    in_one_piece = tensor.is_contiguous() or (
+        tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+    )
+    return in_one_piece and not hasattr(tensor, "to_local")
+
+
+def squares(tensors: Sequence[Tensor]) -> Floats:
+    """Squared norms of tensors that suit."""
+    assert _kernels is not None
+    out = np.empty(len(tensors))
+    _kernels[0](_addresses(tensors), _sizes(tensors), out)
+    return out
+
+
+def changes(old: Sequence[Tensor], new: Sequence[Tensor]) -> tuple[Floats, Floats]:
+    """Squared norms of `new - old` and of `new`; each pair has the same shape and lies in memory alike."""
+    assert _kernels is not None
+    change, size = np.empty(len(new)), np.empty(len(new))
+    _kernels[1](_addresses(old), _addresses(new), _sizes(new), change, size)
+    return change, size
+
+
+def _addresses(tensors: Sequence[Tensor]) -> NDArray[np.int64]:
+    return np.fromiter((tensor.data_ptr() for tensor in tensors), np.int64, len(tensors))
+
+
+def _sizes(tensors: Sequence[Tensor]) -> NDArray[np.int64]:
+    return np.fromiter((tensor.numel() for tensor in tensors), np.int64, len(tensors))
+
+
+def _compiled() -> tuple[Callable[..., None], Callable[..., None]]:
+    from numba import carray, njit, types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def floats_at(context: Any, address: Any) -> Any:
+        def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], target.get_value_type(signature.return_type))
+
+        return types.CPointer(types.float32)(address), generate
+
+    # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
+    options = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
+    whole, real = types.int64[::1], types.float64[::1]
+
+    @njit(types.void(whole, whole, real), **options)
+    def sum_squares(addresses: Any, sizes: Any, out: Any) -> None:
+        for i in range(len(sizes)):
+            values = carray(floats_at(addresses[i]), (sizes[i],))
+            total = 0.0
+            for j in range(sizes[i]):
+                value = np.float64(values[j])
+                total += value * value
+            out[i] = total
+
+    @njit(types.void(whole, whole, whole, real, real), **options)
+    def sum_changes(before: Any, after: Any, sizes: Any, change: Any, size: Any) -> None:
+        for i in range(len(sizes)):
+            old = carray(floats_at(before[i]), (sizes[i],))
+            new = carray(floats_at(after[i]), (sizes[i],))
+            moved, total = 0.0, 0.0
+            for j in range(sizes[i]):
+                difference = np.float64(np.float32(new[j] - old[j]))
+                value = np.float64(new[j])
+                moved += difference * difference
+                total += value * value
+            change[i] = moved
+            size[i] = total
+
+    return sum_squares, sum_changes
