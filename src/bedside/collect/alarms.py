@@ -1,8 +1,8 @@
 """Live alarms: look at the growing run now and then, and speak when something begins, once.
 
 Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer;
-only the first looks may take a little more, or a short run would be over before the second. A loss that is no longer
-finite is looked at at once.
+only in the first few hundred steps may looks take a little more, or a short run would be over before the second. A
+loss that is no longer finite is looked at at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.collect.cadence import GRACE_STEPS
 from bedside.diagnose import examine
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -42,7 +43,9 @@ class Alarms:
         self._began = time.perf_counter()
         self._finite = True
         self._step = self._looked_at = 0  # the newest step, and the one at which it was last looked
-        self.spent = 0.0
+        self.spent = 0.0  # seconds, early looks left out
+        self._spent_early = 0.0
+        self._dearest = 0.0  # what the next look may well take: it is paid for beforehand
         self.looks = 0
 
     def due(self, step: int, losses: NDArray[np.float64]) -> bool:
@@ -51,8 +54,9 @@ class Alarms:
         turned, self._finite = self._finite and not finite, finite
         self._step = step
         elapsed = time.perf_counter() - self._began
-        early = self.spent < GRACE and self._step >= (1 + SPACING) * self._looked_at
-        return turned or self.looks == 0 or early or self.spent < self._share * elapsed
+        grown = self._step >= (1 + SPACING) * self._looked_at
+        early = self._step < GRACE_STEPS and self._spent_early < GRACE and grown
+        return turned or self.looks == 0 or early or self.spent + self._dearest < self._share * elapsed
 
     def look(self, prepare: Callable[[], None] = lambda: None) -> float:
         """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it."""
@@ -62,7 +66,11 @@ class Alarms:
         self.looks += 1
         self._looked_at = self._step
         took = time.perf_counter() - started
-        self.spent += took
+        self._dearest = max(took, 0.5 * self._dearest)
+        if self._step < GRACE_STEPS:
+            self._spent_early += took
+        else:
+            self.spent += took
         for finding in new:
             self._said[finding.code] = finding.severity
             self._speak(finding)

@@ -47,9 +47,8 @@ class Quiet:
     """Hears the quiet steps. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed", "_first",
-        "_gradient", "_losses", "_optimizer", "_probe", "_rates", "_room", "_version", "_wake", "call", "clip", "loss",
-        "on", "spent",
+        "_at_hand", "_began", "_cleared", "_deadline", "_entries", "_epoch", "_failed", "_first", "_gradient", "_noted",
+        "_optimizer", "_probe", "_room", "_version", "_wake", "call", "clip", "loss", "on", "spent",
     )  # fmt: skip
 
     def __init__(self, wake: Callable[[], None], failed: Callable[[Exception], None]) -> None:
@@ -61,11 +60,12 @@ class Quiet:
         self._wake = wake
         self._failed = failed
         self._first, self._began, self._epoch = 0, 0.0, None
-        self._forget()
+        self._noted: list[tuple[Any, float, Sequence[float], Clip | None]] = []  # loss, end, rates, clip of a step
+        self._cleared = True
 
     def __len__(self) -> int:
         """How many steps have been noted."""
-        return len(self._ends)
+        return len(self._noted)
 
     def listen_to(self, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool) -> None:
         """Whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a step; and
@@ -81,14 +81,13 @@ class Quiet:
 
     def take(self) -> Block:
         """The steps that are over; a quiet stretch that is under way goes on."""
-        ends = self._ends
-        block = Block(
-            self._first, self._began, self._epoch, self._losses, ends, self._rates, self._clips, self._cleared
-        )
-        if ends:
-            self._first, self._began = self._first + len(ends), ends[-1]
-            self._room -= len(ends)
-        self._forget()
+        noted, self._noted = self._noted, []
+        cleared, self._cleared = self._cleared, True
+        losses, ends, rates, clips = zip(*noted, strict=True) if noted else ((), (), (), ())
+        block = Block(self._first, self._began, self._epoch, losses, ends, rates, clips, cleared)
+        if noted:
+            self._first, self._began = self._first + len(noted), ends[-1]
+            self._room -= len(noted)
         return block
 
     # The moments, in the order of the loop.
@@ -129,19 +128,12 @@ class Quiet:
     def stepped(self) -> bool:
         """A quiet step is over; says whether another may follow."""
         now = clock()
-        self._losses.append(self.loss)
-        self._ends.append(now)
-        self._rates.append([group["lr"] for group in self._optimizer.param_groups])
-        self._clips.append(self.clip)
+        groups = self._optimizer.param_groups
+        rates = (groups[0]["lr"],) if len(groups) == 1 else tuple([group["lr"] for group in groups])
+        self._noted.append((self.loss, now, rates, self.clip))
         self.loss = self.clip = None
         for entry in self._entries:
-            entry.forget()
+            entry.args = entry.kwargs = None
+            entry.missed = 0
         self.spent += clock() - now
-        return len(self._ends) < self._room and now < self._deadline
-
-    def _forget(self) -> None:
-        self._losses: list[Any] = []
-        self._ends: list[float] = []
-        self._rates: list[Sequence[float]] = []
-        self._clips: list[Clip | None] = []
-        self._cleared = True
+        return len(self._noted) < self._room and now < self._deadline
