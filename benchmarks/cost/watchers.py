@@ -23,6 +23,9 @@ class Watcher:
 
     def after_step(self, step: int, loss: Tensor) -> None: ...
 
+    def resumed(self, idle: float) -> None:
+        """Others had their turn for so many seconds, which are not the training's."""
+
     def own_seconds(self) -> float | None:
         """What the watcher itself says it has taken so far, if it says so."""
         return None
@@ -38,6 +41,16 @@ class Bedside(Watcher):
         self.monitor = bedside.watch(
             training.model, training.optimizer, run_dir=f"{folder}/run", quiet=True, **self.options
         )
+
+    def resumed(self, idle: float) -> None:
+        monitor = self.monitor
+        monitor._alarms._began += idle
+        monitor._last_flush += idle
+        monitor._looked_over += idle
+        monitor._steps.last_end = (monitor._steps.last_end or 0.0) + idle
+        monitor.quiet._began += idle
+        if monitor.quiet.on:
+            monitor.quiet._deadline += idle
 
     def own_seconds(self) -> float:
         return self.monitor._governor.total + self.monitor.quiet.spent

@@ -34,9 +34,10 @@ def main() -> None:
     training = build(asked.workload, asked.fused)
     one = watcher(asked.place)
     one.start(training)
-    done = 0
+    done, ended = 0, time.perf_counter()
     gc.collect()
     for line in sys.stdin:
+        one.resumed(time.perf_counter() - ended)
         steps, cpu, own = int(line), time.process_time(), one.own_seconds()
         for _ in range(steps):
             x, y = training.batch()
@@ -53,6 +54,7 @@ def main() -> None:
         took = {"cpu": time.process_time() - cpu, "steps": steps}
         if own is not None:
             took["own"] = (one.own_seconds() or 0.0) - own
+        ended = time.perf_counter()
         print(json.dumps(took), file=answers, flush=True)
 
 

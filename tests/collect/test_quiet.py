@@ -195,3 +195,11 @@ def test_as_if_on_a_device_one_transfer_serves_twenty_steps_or_more(tmp_path, mo
     run = loop.recorded()
     assert len(unloads) <= 0.05 * STEPS + 2, "one more for closing, and one for the first look"
     np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)
+
+
+def test_with_the_loss_alone_nearly_every_step_is_quiet(tmp_path):
+    loop = Loop(tmp_path / "run", vitals=["loss"]).run()
+    assert sum(loop.quiet) > 40
+    run = loop.recorded()
+    assert not run.has("grad_norm")
+    np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)

@@ -33,7 +33,7 @@ from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
 from bedside.collect.quiet import Quiet
-from bedside.collect.steps import READ_AT_STEPS, StepListener
+from bedside.collect.steps import StepListener
 from bedside.diagnose import examine
 from bedside.errors import BadModel, BadOption
 from bedside.finding import Diagnosis, Finding
@@ -514,7 +514,7 @@ class Monitor:
                 self._attached.append(collector)
         self._door.expect(self._attached)
         groups = [collector.name for collector in self._collectors if collector.sampled]
-        self._cadence.rest(self.step + 1, [*groups, *READ_AT_STEPS, LISTENING])
+        self._cadence.rest(self.step + 1, [*groups, *self._steps.groups, LISTENING])
 
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []

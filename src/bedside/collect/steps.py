@@ -23,7 +23,6 @@ from bedside.collect.loss import LossListener
 from bedside.collect.squares import Gauge, Moved
 
 NATIVE_FROM = 20  # steps: a run that gets so far is worth loading machine code for
-READ_AT_STEPS = ("gradients", "updates")  # the vital groups that are read here
 
 
 class StepListener:
@@ -50,6 +49,7 @@ class StepListener:
         self._finished = finished
         self._governor = governor
         self._want_gradients, self._want_updates = gradients, updates
+        self.groups = ["gradients"] * gradients + ["updates"] * updates  # the vital groups that are read here
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
         self._clips: list[tuple[ClipCall, Number]] = []
