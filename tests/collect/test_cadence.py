@@ -42,6 +42,14 @@ def test_nothing_is_due_in_a_quiet_stretch_and_it_ends_where_something_is():
     assert cadence.due("gradients", 150)
 
 
+def test_the_step_at_which_the_stretch_is_worked_out_is_not_part_of_it():
+    cadence = Cadence({"gradients": 50})
+    cadence.rest(151, ["gradients"])  # while step 150, which is due, is under way
+    assert cadence.due("gradients", 150)
+    assert cadence.quiet(150) == 0
+    assert cadence.quiet(151) == 49
+
+
 def test_a_quiet_stretch_ends_at_once_with_an_alarm_or_other_intervals():
     for change in (lambda c: c.burst(101), lambda c: c.set({"gradients": 5})):
         cadence = Cadence({"gradients": 50})

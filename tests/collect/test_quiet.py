@@ -203,3 +203,20 @@ def test_with_the_loss_alone_nearly_every_step_is_quiet(tmp_path):
     run = loop.recorded()
     assert not run.has("grad_norm")
     np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)
+
+
+def test_what_is_due_among_quiet_steps_is_read(tmp_path):
+    loop = Loop(tmp_path / "run").run(510)
+    assert sum(loop.quiet) > 350
+    run = loop.recorded()
+    sampled = [int(step) for step in run.series("update_norm").steps if step > 100]
+    assert 500 in sampled
+    assert set(sampled) <= {s for s in range(101, 510) if s % 50 == 0}, "by the step number: 500, or 50 after an alarm"
+    for vital in ("grad_norm", "param_norm", "input_rms", "activation_rms"):
+        assert any(500 in series.steps for series in [run.series(vital), *run.of(vital)]), vital
+
+
+def test_without_a_budget_every_step_is_read_in_full(tmp_path):
+    run = Loop(tmp_path / "run", budget=None).run(120).recorded()
+    for vital in ("grad_norm", "update_norm", "input_rms"):
+        assert run.series(vital).steps.tolist() == list(range(120)), vital

@@ -36,6 +36,19 @@ class Moves:
 
 
 @dataclass(slots=True)
+class PartMoves:
+    """The same for one part of the parameters, with the gradient of that part; see stagger.py."""
+
+    part: int
+    places: NDArray[np.int64]  # positions in the layout of those that the part touches
+    members: NDArray[np.int64]  # positions of all that this optimizer holds,
+    last: NDArray[np.int64]  # and the part that completes each of them
+    updates: Ticket
+    weights: Ticket
+    gradients: Ticket
+
+
+@dataclass(slots=True)
 class Beat:
     """Everything heard about one step. An uneventful one is a handful of numbers: it is made at every step."""
 
@@ -51,6 +64,7 @@ class Beat:
     clips: Sequence[tuple[ClipCall, Number]] = ()
     gradients: Sequence[Gradients] = ()
     moves: Sequence[Moves] = ()
+    part_moves: Sequence[PartMoves] = ()
     loss_scale: Ticket | None = None
     found_inf: Ticket | None = None  # a fused optimizer was told to skip
     skipped: bool | None = None  # None: there is no scaler

@@ -18,7 +18,7 @@ class Cadence:
         self.every = dict(every or {})
         self.full_until = FULL_STEPS
         self._burst_until = -BURST_FACTOR * BURST_STEPS  # long ago
-        self._resting_until = 0
+        self._resting = range(0)
 
     def due(self, group: str, step: int) -> bool:
         if step < self.full_until:
@@ -31,25 +31,25 @@ class Cadence:
 
     def quiet(self, step: int) -> int:
         """For how many steps, from this one on, it is known that nothing is due."""
-        return max(self._resting_until - step, 0)
+        return self._resting.stop - step if step in self._resting else 0
 
     def rest(self, step: int, groups: Iterable[str]) -> None:
         """Work out until when nothing is due, from this step on."""
-        self._resting_until = 0
+        self._resting = range(0)
         if step >= self.full_until:
             until = min((_next(step, self._interval(group, step)) for group in groups), default=step)
-            self._resting_until = min(until, self._burst_until) if step < self._burst_until else until
+            self._resting = range(step, min(until, self._burst_until) if step < self._burst_until else until)
 
     def set(self, every: Mapping[str, int]) -> None:
         """Other intervals from now on."""
         self.every = dict(every)
-        self._resting_until = 0
+        self._resting = range(0)
 
     def burst(self, step: int) -> None:
         """Something began: look more closely for a while. A burst under way is not prolonged, so bursts stay rare."""
         if step >= self._burst_until + BURST_FACTOR * BURST_STEPS:
             self._burst_until = step + BURST_STEPS
-            self._resting_until = 0
+            self._resting = range(0)
 
 
 def rung(interval: float) -> int:

@@ -44,6 +44,12 @@ class Layout:
         gathered = squares[:, self._members]
         return np.sqrt(np.add.reduceat(gathered, self._starts, axis=1))
 
+    def most(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each owner the largest of its parameters' numbers."""
+        if not len(self.owners):
+            return np.empty(0, np.int64)
+        return np.asarray(np.maximum.reduceat(numbers[self._members], self._starts))
+
     def same_parameters(self, model: nn.Module) -> bool:
         """Whether the model still has exactly these trainable tensors."""
         mine = self.parameters

@@ -33,6 +33,7 @@ from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.pulse import Pulse, Rows
 from bedside.collect.quiet import Quiet
+from bedside.collect.stagger import PARTS
 from bedside.collect.steps import StepListener
 from bedside.diagnose import examine
 from bedside.errors import BadModel, BadOption
@@ -146,6 +147,8 @@ class Monitor:
             gradients=gradients,
             updates=updates,
         )
+        if updates and self._steps.staggers:
+            self._note_facts({"updates_in_parts": PARTS})
         if store.last_step >= 0:
             replay(self._run_dir, self._growing, rank)
         self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE, self._rules)

@@ -14,6 +14,7 @@ from bedside.collect.freight import Freight, Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import Accumulation, Divisors
 from bedside.collect.quiet import Block
+from bedside.collect.stagger import PARTS, Round
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -42,6 +43,7 @@ class Pulse:
         self._waiting: list[Beat | Stretch] = []
         self._steps = 0
         self._all_finite = True
+        self._round: Round | None = None
 
     def __len__(self) -> int:
         """How many steps wait."""
@@ -128,6 +130,9 @@ class Pulse:
         moved = [(row, b) for row, b in enumerate(beats) if b.moves]
         if moved:
             self._moves([b for _, b in moved], after[[row for row, _ in moved]])
+        for beat in beats:
+            if beat.part_moves:
+                self._part(beat)
 
     def _overall_gradients(
         self, beats: Sequence[Beat], before: Rows, after: Rows, clips: Sequence[Clipped | None]
@@ -149,11 +154,34 @@ class Pulse:
             for part in beat.moves:
                 _put(updates[row], part.members, part.updates.numbers)
                 _put(weights[row], part.members, part.weights.numbers)
-        totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
-        overall = np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
-        self._rows("moves", MOVES, beats, overall, "f8")
+        self._rows("moves", MOVES, beats, _overall(weights, updates, gradients), "f8")
         owned = _four(layout.add_up(weights), layout.add_up(updates), layout.add_up(gradients))
         self._rows("owned_moves", _owned(OWNED_MOVES, layout), beats, np.concatenate(owned, axis=1), "f4")
+
+    def _part(self, beat: Beat) -> None:
+        """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
+        layout, part = beat.layout, beat.part_moves[0].part
+        if part == 0:
+            last = np.zeros(len(layout), np.int64)
+            for each in beat.part_moves:
+                last[each.members] = each.last
+            self._round = Round(layout, last)
+        now = self._round
+        if now is None or now.layout is not layout or now.expected != part:
+            self._round = None
+            return
+        now.expected += 1
+        for each in beat.part_moves:
+            now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
+        updates, weights, gradients = now.sums[:, np.newaxis]
+        complete = now.complete(part)
+        if complete.any():
+            owned = _four(layout.add_up(weights), layout.add_up(updates), layout.add_up(gradients))
+            for values in owned:
+                values[:, ~complete] = MISSING
+            self._rows("owned_moves", _owned(OWNED_MOVES, layout), [beat], np.concatenate(owned, axis=1), "f4")
+        if part == PARTS - 1:
+            self._rows("moves", MOVES, [beat], _overall(weights, updates, gradients), "f8")
 
     def _count(self, present: NDArray[np.bool_]) -> None:
         if len(self.gradient_steps) != present.shape[1]:
@@ -172,6 +200,12 @@ def _four(weights: Rows, updates: Rows, gradients: Rows) -> list[Rows]:
         relative = np.where((weights == 0) & (updates == 0), MISSING, updates / weights)
         effective = np.where(gradients == 0, MISSING, updates / gradients)
     return [weights, updates, relative, effective]
+
+
+def _overall(weights: Rows, updates: Rows, gradients: Rows) -> Rows:
+    """The whole model's numbers, from squares per parameter."""
+    totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
+    return np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
 
 
 def _owned(vitals: Sequence[str], layout: Layout) -> list[Key]:

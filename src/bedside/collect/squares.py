@@ -170,6 +170,11 @@ def _is_sharded(tensor: Tensor) -> bool:
     return hasattr(tensor, "to_local")
 
 
+def flat(tensor: Tensor) -> Tensor:
+    """All its numbers in a row; a view wherever that can be."""
+    return _real_and_dense(tensor).reshape(-1)
+
+
 def _real_and_dense(tensor: Tensor) -> Tensor:
     """Detached; sparse gradients by their values, complex numbers as pairs, shards as they lie on this rank."""
     tensor = tensor.detach()

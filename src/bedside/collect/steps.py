@@ -14,13 +14,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect import native
-from bedside.collect.beat import Beat, Gradients, Members, Moves, Number
+from bedside.collect.beat import Beat, Gradients, Members, Moves, Number, PartMoves
 from bedside.collect.clipping import ClipCall, members_of
 from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.squares import Gauge, Moved
+from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
 
 NATIVE_FROM = 20  # steps: a run that gets so far is worth loading machine code for
 
@@ -56,6 +57,8 @@ class StepListener:
         self._gradients_due = self._updates_due = False
         self._gauges: dict[int, Gauge] = {}
         self._moved: dict[int, Moved] = {}
+        self._staggered: dict[int, Staggered] = {}
+        self._part = 0
         self.last_end: float | None = None  # of the last step, by the clock
         self._remembering = 0.0  # seconds the first half of reading an update took
         self._members: dict[int, Members] = {}
@@ -64,7 +67,8 @@ class StepListener:
     def relayout(self, layout: Layout) -> None:
         """The model's trainable parameters have changed."""
         self.layout = layout
-        self._gauges, self._moved = {}, {}
+        self._size = sum(p.numel() for p in layout.parameters)
+        self._gauges, self._moved, self._staggered, self._part = {}, {}, {}, 0
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
 
     def _members_of(self, optimizer: Optimizer) -> Members:
@@ -142,6 +146,8 @@ class StepListener:
         if self.last_end is not None:
             beat.seconds = now - self.last_end
         self.last_end = now
+        if beat.part_moves:
+            self._part = (self._part + 1) % PARTS
         self._governor.step_took(beat.step, beat.seconds)
         if beat.step == NATIVE_FROM and self._want_gradients:
             native.load_in_background()
@@ -230,13 +236,45 @@ class StepListener:
         parameters = self._parameters(optimizer)
         if not parameters:
             return
-        if id(optimizer) not in self._moved:
-            self._moved[id(optimizer)] = Moved(parameters)
         began = time.perf_counter()
-        self._moved[id(optimizer)].remember(parameters)
+        if self.staggers:
+            if id(optimizer) not in self._staggered:
+                self._staggered[id(optimizer)] = Staggered(parameters)
+            self._staggered[id(optimizer)].remember(parameters, self._part)
+        else:
+            if id(optimizer) not in self._moved:
+                self._moved[id(optimizer)] = Moved(parameters)
+                began = time.perf_counter()
+            self._moved[id(optimizer)].remember(parameters)
         self._remembering = time.perf_counter() - began
 
+    @property
+    def staggers(self) -> bool:
+        """Whether updates are measured part by part: a large model, and a budget that samples it anyway."""
+        return self._governor.budget is not None and self._size > WHOLE_UP_TO
+
+    def _read_part(self, optimizer: Optimizer, beat: Beat) -> None:
+        began = time.perf_counter()
+        staggered, members = self._staggered[id(optimizer)], self._members[id(optimizer)]
+        members = np.arange(len(self.layout)) if members is None else members
+        put = self._freight.put
+        change, size, gradient = staggered.measure(self._parameters(optimizer), self._part)
+        read = PartMoves(
+            self._part,
+            members[staggered.places(self._part)],
+            members,
+            staggered.last,
+            updates=put(change),
+            weights=put(size),
+            gradients=put(gradient),
+        )
+        beat.part_moves = (*beat.part_moves, read)
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+
     def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
+        if id(optimizer) in self._staggered:
+            self._read_part(optimizer, beat)
+            return
         if (moved := self._moved.get(id(optimizer))) is None:
             return
         began = time.perf_counter()
