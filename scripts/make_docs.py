@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coverage_pages import coverage_page, peers_page
+from zoo_pages import zoo_in_short, zoo_page
 
 from bedside.explain import family, needs, page, status
 from bedside.logs import FORMATS
@@ -23,6 +24,7 @@ from bedside.report.wording import plural
 from bedside.rules import CATALOGUE, Rule
 
 ROOT = Path(__file__).resolve().parent.parent
+ZOO = "benchmarks/zoo.csv"
 MADE = "<!-- Made by scripts/make_docs.py: edit {source} and run `make docs`. -->\n\n"
 
 
@@ -35,13 +37,14 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     }
     readme = root / "README.md"
     front = readme.read_text(encoding="utf-8")
-    for marker, text in {"rules": families_table(catalogue), "formats": formats_sentence()}.items():
+    for marker, text in {"rules": families_table(catalogue), "formats": formats_sentence(), "zoo": zoo_in_short(root / ZOO)}.items():
         front = between(front, marker, text)
     return pages | {
         root / "docs/rules.md": rules_table(catalogue),
         root / "docs/vitals.md": vitals_table(catalogue),
         root / "docs/coverage.md": MADE.format(source="scripts/seed_tables.py") + coverage_page(),
         root / "docs/peers.md": MADE.format(source="scripts/peer_tables.py") + peers_page(),
+        root / "docs/zoo.md": MADE.format(source="the specimen's file") + zoo_page(root / ZOO),
         readme: front,
     }
 
