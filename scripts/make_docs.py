@@ -37,7 +37,8 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     }
     readme = root / "README.md"
     front = readme.read_text(encoding="utf-8")
-    for marker, text in {"rules": families_table(catalogue), "formats": formats_sentence(), "zoo": zoo_in_short(root / ZOO)}.items():
+    parts = {"rules": families_table(catalogue), "formats": formats_sentence(), "zoo": zoo_in_short(root / ZOO)}
+    for marker, text in parts.items():
         front = between(front, marker, text)
     return pages | {
         root / "docs/rules.md": rules_table(catalogue),

@@ -52,7 +52,7 @@ def _page(rows: Sequence[Row]) -> Iterator[str]:
     )
     yield "\n## The score\n"
     yield from _numbers(rows)
-    yield "\nEvery run is a line of `benchmarks/zoo.csv`. *Delay*: steps from the fault to the first alarm, the median.\n"
+    yield "\nEvery run is a line of `benchmarks/zoo.csv`. *Delay*: median steps from the fault to an alarm.\n"
     yield "| specimen | model | caught | primary | delay | healthy runs alarmed | said instead, or falsely |"
     yield "|---|---|---|---|---|---|---|"
     scored = {each.specimen: each for each in lines(rows)}
