@@ -74,7 +74,7 @@ def _numbers(rows: Sequence[Row]) -> Iterator[str]:
 
 def _specimen(each: Specimen) -> Iterator[str]:
     yield f"\n## {each.name}\n"
-    yield re.sub(r"^## (.*)$", r"**\1**", each.page, flags=re.MULTILINE)
+    yield re.sub(r"^## (.*)\n", r"**\1.** ", each.page, flags=re.MULTILINE)
     if each.sick:
         groups = "; ".join(", ".join(group) for group in each.expects)
         severities = ", ".join(f"{name} ({dose})" for name, dose in each.doses.items() if dose is not None)
