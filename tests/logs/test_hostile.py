@@ -50,6 +50,16 @@ def test_mutated_files_end_as_a_run_or_an_error(tmp_path, reader):
         assert read_one(path, reader) in ("run", "error")
 
 
+@pytest.mark.parametrize("reader", ["mlflow", "trackio"])
+def test_a_database_that_claims_impossible_lengths_is_an_error(tmp_path, reader):
+    name, make = SEEDS[reader]
+    seed = make()
+    path = tmp_path / name
+    for at in range(392, len(seed), 7):  # a length of eight 0xff bytes makes SQLite give up for lack of memory
+        path.write_bytes(seed[:at] + b"\xff" * 8 + seed[at:])
+        assert read_one(path, reader) in ("run", "error")
+
+
 @pytest.mark.parametrize("format", [each.name for each in FORMATS])
 @quickly
 @given(data=st.binary(max_size=600))

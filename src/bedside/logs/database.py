@@ -40,6 +40,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     except (sqlite3.Error, OverflowError, UnicodeError) as broken:  # its complaints quote what they complain about
         raise Unreadable(f"SQLite cannot read it ({broken})") from None
+    except MemoryError:  # of a length that only a broken page can claim; SQLite gives up before anything is taken
+        raise Unreadable("SQLite cannot read it (it claims more than fits in memory)") from None
     finally:
         connection.close()
 
