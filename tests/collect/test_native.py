@@ -13,7 +13,8 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.collect import native
-from bedside.collect.squares import Gauge, Moved
+from bedside.collect.moved import Moved
+from bedside.collect.squares import Gauge
 from bedside.record.reader import open_run
 
 

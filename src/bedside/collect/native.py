@@ -17,6 +17,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from torch import Tensor
 
 Floats = NDArray[np.float64]
 
-_kernels: tuple[Callable[..., None], Callable[..., None]] | None = None
+Kernels = tuple[Callable[..., None], Callable[..., None], Callable[..., None]]
+
+_kernels: Kernels | None = None
 _begun = False
 
 
@@ -68,11 +71,24 @@ def suits(tensor: Tensor | None) -> bool:
     return in_one_piece and not hasattr(tensor, "to_local")
 
 
-def squares(tensors: Sequence[Tensor]) -> Floats:
-    """Squared norms of tensors that suit."""
+def all_suit(tensors: Sequence[Tensor | None]) -> bool:
+    """Whether they all do and are there, when they belong to plain parameters on the CPU; asked without a loop."""
+    try:
+        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))  # type: ignore[arg-type]
+    except (TypeError, AttributeError, RuntimeError):  # one is None, or sparse
+        return False
+
+
+def alike(one: Tensor, other: Tensor) -> bool:
+    """Both suit and lie in plain order, so that element for element belongs together."""
+    return suits(one) and suits(other) and one.is_contiguous() and other.is_contiguous()
+
+
+def squares(tensors: Sequence[Tensor], sizes: NDArray[np.int64] | None = None) -> Floats:
+    """Squared norms of tensors that suit; their sizes, if they are known."""
     assert _kernels is not None
     out = np.empty(len(tensors))
-    _kernels[0](_addresses(tensors), _sizes(tensors), out)
+    _kernels[0](_addresses(tensors), _sizes(tensors) if sizes is None else sizes, out)
     return out
 
 
@@ -84,15 +100,60 @@ def changes(old: Sequence[Tensor], new: Sequence[Tensor]) -> tuple[Floats, Float
     return change, size
 
 
+class Pairs:
+    """Buffers, each for one parameter. Their addresses stay; those of the parameters are asked for every time, and
+    when they are the ones of last time nothing else needs to be."""
+
+    def __init__(self, olds: Sequence[Tensor]) -> None:
+        self._olds = olds
+        self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
+        self._known: list[int] = []
+        if self._suited:
+            self._before = _addresses(olds)
+            self._sizes = _sizes(olds)
+
+    def remember(self, news: Sequence[Tensor]) -> bool:
+        """Copy all; says whether that could be done."""
+        if self._find(news):
+            assert _kernels is not None
+            _kernels[2](self._after, self._before, self._sizes)
+            return True
+        return False
+
+    def measure(self, news: Sequence[Tensor]) -> tuple[Floats, Floats] | None:
+        """Squared norms of `new - old` and of `new`, if that can be done."""
+        if not self._find(news):
+            return None
+        assert _kernels is not None
+        change, size = np.empty(len(news)), np.empty(len(news))
+        _kernels[1](self._before, self._after, self._sizes, change, size)
+        return change, size
+
+    def _find(self, news: Sequence[Tensor]) -> bool:
+        if not self._suited:
+            return False
+        addresses = list(map(_data_ptr, news))
+        if addresses != self._known:
+            if not all(map(suits, news)) or not all(map(_is_contiguous, news)):
+                return False
+            self._known, self._after = addresses, np.asarray(addresses, np.int64)
+        return True
+
+
+_dtype = attrgetter("dtype")
+_data_ptr = torch.Tensor.data_ptr
+_is_contiguous = torch.Tensor.is_contiguous
+
+
 def _addresses(tensors: Sequence[Tensor]) -> NDArray[np.int64]:
-    return np.fromiter((tensor.data_ptr() for tensor in tensors), np.int64, len(tensors))
+    return np.asarray(list(map(_data_ptr, tensors)), np.int64)
 
 
 def _sizes(tensors: Sequence[Tensor]) -> NDArray[np.int64]:
-    return np.fromiter((tensor.numel() for tensor in tensors), np.int64, len(tensors))
+    return np.asarray([tensor.numel() for tensor in tensors], np.int64)
 
 
-def _compiled() -> tuple[Callable[..., None], Callable[..., None]]:
+def _compiled() -> Kernels:
     from numba import carray, njit, types
     from numba.extending import intrinsic
 
@@ -131,4 +192,12 @@ def _compiled() -> tuple[Callable[..., None], Callable[..., None]]:
             change[i] = moved
             size[i] = total
 
-    return sum_squares, sum_changes
+    @njit(types.void(whole, whole, whole), **options)
+    def copy(sources: Any, targets: Any, sizes: Any) -> None:
+        for i in range(len(sizes)):
+            source = carray(floats_at(sources[i]), (sizes[i],))
+            target = carray(floats_at(targets[i]), (sizes[i],))
+            for j in range(sizes[i]):
+                target[j] = source[j]
+
+    return sum_squares, sum_changes, copy

@@ -1,8 +1,9 @@
 """The squared norm of every tensor of a list, exactly and with few calls.
 
 torch's own `vector_norm` adds in float32 and errs by 1 % at 100 million elements, and fp16 norms overflow. Here the
-small tensors are gathered into one flat buffer by one call and added up in float64; the large ones are cut into chunks
-whose float32 dot products are exact enough and are summed in float64. Off the CPU one fused call gives all norms.
+small tensors are gathered into one flat buffer by one call, those of equal size side by side, so that one call adds up
+all of a size; the large ones are cut into chunks whose float32 dot products are exact enough and are summed in float64.
+Off the CPU one fused call gives all norms.
 
 Nothing here waits for a device: the result is a float64 tensor where the tensors are. Where numba is installed, float32
 tensors on the CPU are read by machine code instead (`native.py`): the same numbers, sooner.
@@ -11,6 +12,7 @@ tensors on the CPU are read by machine code instead (`native.py`): the same numb
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -24,6 +26,14 @@ SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish bel
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.floating]
+
+if hasattr(np, "vecdot"):
+    _dots = np.vecdot  # BLAS row by row, without a call for each
+else:  # numpy 1
+
+    def _dots(one: Rows, other: Rows) -> Rows:
+        return np.einsum("ij,ij->i", one, other)
 
 
 class Gauge:
@@ -32,17 +42,17 @@ class Gauge:
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.count = len(like)
         self.on_cpu = all(t.device.type == "cpu" and not _is_sharded(t) for t in like)
+        self._elements = np.asarray([t.numel() for t in like], np.int64)
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
-        self.small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
-        self.others = [i for i, t in enumerate(like) if t.numel() and i not in set(self.small)]
-        sizes = [like[i].numel() for i in self.small]
-        precise = any(like[i].dtype == torch.float64 for i in self.small)
-        self._starts = np.cumsum([0, *sizes[:-1]]) if sizes else np.empty(0, np.int64)
+        small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
+        self.small = sorted(small, key=self._elements.__getitem__)  # equal sizes side by side
+        self.others = sorted(i for i, t in enumerate(like) if t.numel() and i not in set(small))
+        self._sizes = self._elements[self.small].tolist()
         self._shapes = [like[i].shape for i in self.small]
-        self._sizes = sizes
+        precise = any(like[i].dtype == torch.float64 for i in self.small)
         self._dtype = torch.float64 if precise else torch.float32
-        self._squared = np.empty(sum(sizes))
         self._flat, self._views = self.buffer()
+        self._tables = self.tables(self._flat)
 
     def buffer(self) -> tuple[Tensor, list[Tensor]]:
         """One flat buffer for the small tensors, and a view of it per tensor."""
@@ -50,120 +60,99 @@ class Gauge:
         parts = flat.split(self._sizes) if self._sizes else ()
         return flat, [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
+    def tables(self, flat: Tensor) -> list[Rows]:
+        """Such a buffer as one table per size, a row per tensor."""
+        found, start, array = [], 0, flat.numpy()
+        for size, alike in groupby(self._sizes):
+            end = start + size * len(list(alike))
+            found.append(array[start:end].reshape(-1, size))
+            start = end
+        return found
+
     def squares(self, tensors: Sequence[Tensor | None]) -> Tensor:
         """Squared L2 norms in float64, one per tensor; 0 where there is none."""
         if not self.on_cpu:
-            return _on_device(tensors)
-        out = np.zeros(self.count)
+            return on_device(tensors)
         if native.ready():
-            suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
-            out[suited] = native.squares([tensors[i] for i in suited])  # type: ignore[misc]
-            for i in set(range(self.count)).difference(suited):
-                if (tensor := tensors[i]) is not None and tensor.numel():
-                    out[i] = square(tensor)
-            return torch.from_numpy(out)
+            return torch.from_numpy(self._squares_natively(tensors))
+        out = np.zeros(self.count)
         if self.small:
             gather(self._views, [tensors[i] for i in self.small])
-            out[self.small] = self.squares_of_flat(self._flat.numpy())
+            out[self.small] = squares_of(self._tables)
         for i in self.others:
             if (tensor := tensors[i]) is not None:
                 out[i] = square(tensor)
         return torch.from_numpy(out)
 
-    def squares_of_flat(self, flat: NDArray[np.floating]) -> Floats:
-        """The same for values that already lie in a buffer."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.multiply(flat, flat, out=self._squared, dtype=np.float64)
-            return np.add.reduceat(self._squared, self._starts)
+    def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
+        if native.all_suit(tensors):
+            return native.squares(tensors, self._elements)  # type: ignore[arg-type]
+        out = np.zeros(self.count)
+        suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
+        out[suited] = native.squares([tensors[i] for i in suited])  # type: ignore[misc]
+        for i in set(range(self.count)).difference(suited):
+            if (tensor := tensors[i]) is not None and tensor.numel():
+                out[i] = square(tensor)
+        return out
 
 
-class Moved:
-    """How far a list of parameters moves: remembers them before a step, measures change and size after it."""
-
-    def __init__(self, parameters: Sequence[Tensor]) -> None:
-        self._gauge = Gauge(parameters)
-        self._kept = [i for i in range(len(parameters)) if i not in set(self._gauge.small)]
-        self._old = [torch.empty_like(parameters[i], requires_grad=False) for i in self._kept]
-        self._old_flat, self._old_views = self._gauge.buffer()
-        self._new_flat, self._new_views = self._gauge.buffer()
-        places = [*self._gauge.small, *self._kept]
-        self._olds = dict(zip(places, [*self._old_views, *self._old], strict=True))
-
-    def remember(self, parameters: Sequence[Tensor]) -> None:
-        gather(self._old_views, [parameters[i] for i in self._gauge.small])
-        gather(self._old, [parameters[i] for i in self._kept])
-
-    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """(squared change, squared size) per parameter; what was remembered is used up."""
-        gauge = self._gauge
-        if not gauge.on_cpu:
-            _subtract(self._old, parameters)
-            return _on_device(self._old), _on_device(parameters)
-        change, size = np.zeros(gauge.count), np.zeros(gauge.count)
-        if native.ready():
-            self._measure_natively(parameters, change, size)
-            return torch.from_numpy(change), torch.from_numpy(size)
-        if gauge.small:
-            gather(self._new_views, [parameters[i] for i in gauge.small])
-            old, new = self._old_flat.numpy(), self._new_flat.numpy()
-            size[gauge.small] = gauge.squares_of_flat(new)
-            with np.errstate(over="ignore", invalid="ignore"):
-                np.subtract(new, old, out=old)
-            change[gauge.small] = gauge.squares_of_flat(old)
-        _subtract(self._old, [parameters[i] for i in self._kept])
-        for old_tensor, i in zip(self._old, self._kept, strict=True):
-            change[i], size[i] = square(old_tensor), square(parameters[i])
-        return torch.from_numpy(change), torch.from_numpy(size)
-
-    def _measure_natively(self, parameters: Sequence[Tensor], change: Floats, size: Floats) -> None:
-        def alike(i: int) -> bool:  # both in plain order, so that element for element belongs together
-            new, old = parameters[i], self._olds[i]
-            return native.suits(new) and native.suits(old) and new.is_contiguous() and old.is_contiguous()
-
-        suited = [i for i in self._olds if alike(i)]
-        change[suited], size[suited] = native.changes([self._olds[i] for i in suited], [parameters[i] for i in suited])
-        for i in set(self._olds).difference(suited):
-            size[i] = square(parameters[i])
-            _subtract([self._olds[i]], [parameters[i]])
-            change[i] = square(self._olds[i])
+def squares_of(tables: Sequence[Rows]) -> Floats:
+    """The squared norm of every row of every table; once more in float64 where squares leave the range of float32."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = np.concatenate([_dots(table, table) for table in tables]).astype(np.float64)
+        lost = ~((found > SAFE[0]) & (found < SAFE[1]))
+        if lost.any():
+            rows = [row for table in tables for row in table]
+            for i in np.flatnonzero(lost):
+                if not (found[i] == 0 and not rows[i].any()):
+                    wide = rows[i].astype(np.float64)
+                    found[i] = np.dot(wide, wide)
+    return found
 
 
 def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
     """Copy a list of tensors in one call; where there is none, zeros."""
     if not into:
         return
-    with torch.no_grad():
-        if any(t is None or t.layout != torch.strided for t in tensors):
-            for view, tensor in zip(into, tensors, strict=True):
-                view.zero_() if tensor is None else view.copy_(tensor.to_dense())
-        else:
-            torch._foreach_copy_(list(into), list(tensors))  # type: ignore[arg-type]
+    grad = torch.is_grad_enabled()
+    torch._C._set_grad_enabled(False)  # what no_grad does, without its ten microseconds
+    try:
+        torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
+    except (TypeError, RuntimeError):  # one is missing, or sparse
+        for view, tensor in zip(into, tensors, strict=True):
+            view.zero_() if tensor is None else view.copy_(tensor.to_dense())
+    finally:
+        torch._C._set_grad_enabled(grad)
 
 
 def square(tensor: Tensor) -> float:
     """Squared L2 norm of one CPU tensor, in chunks, whatever its kind."""
-    tensor = _real_and_dense(tensor)
-    if tensor.dtype not in (torch.float32, torch.float64):
-        tensor = tensor.float()
-    flat = tensor.reshape(-1).numpy()
+    array = as_row(tensor)
     with np.errstate(over="ignore", invalid="ignore"):
-        chunks = (flat[start : start + CHUNK] for start in range(0, flat.size, CHUNK))
-        return float(sum(_dot(part) for part in chunks))
+        if array.size <= CHUNK:
+            return dot(array)
+        return sum(dot(array[start : start + CHUNK]) for start in range(0, array.size, CHUNK))
 
 
-def _dot(part: NDArray[np.floating]) -> float:
+def as_row(tensor: Tensor) -> Rows:
+    """All its numbers in a row, in float32 or float64; a view wherever that can be."""
+    if type(tensor) not in PLAIN or tensor.dtype not in EXACT or tensor.layout is not torch.strided:
+        tensor = _real_and_dense(tensor)
+        tensor = tensor if tensor.dtype in EXACT else tensor.float()
+    return tensor.detach().numpy().reshape(-1)
+
+
+PLAIN = (Tensor, torch.nn.Parameter)
+EXACT = (torch.float32, torch.float64)
+
+
+def dot(part: NDArray[np.floating]) -> float:
     """The squared norm of a chunk; once more in float64 where squares leave the range of float32."""
     value = float(np.dot(part, part))
     if SAFE[0] < value < SAFE[1] or not part.any():
         return value
     wide = part.astype(np.float64)
     return float(np.dot(wide, wide))
-
-
-def _subtract(old: Sequence[Tensor], new: Sequence[Tensor]) -> None:
-    if old:
-        with torch.no_grad():
-            torch._foreach_sub_(list(old), list(new))
 
 
 def _is_sharded(tensor: Tensor) -> bool:
@@ -185,7 +174,7 @@ def _real_and_dense(tensor: Tensor) -> Tensor:
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
 
 
-def _on_device(tensors: Sequence[Tensor | None]) -> Tensor:
+def on_device(tensors: Sequence[Tensor | None]) -> Tensor:
     """One fused call for all that lie together. On accelerators reductions are trees, so float32 is exact enough."""
     present = [_real_and_dense(t) for t in tensors if t is not None]
     device = next((t.device for t in present if t.device.type != "cpu"), torch.device("cpu"))

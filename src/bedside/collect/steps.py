@@ -20,7 +20,8 @@ from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
-from bedside.collect.squares import Gauge, Moved
+from bedside.collect.moved import Moved
+from bedside.collect.squares import Gauge
 from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
 
 NATIVE_FROM = 20  # steps: a run that gets so far is worth loading machine code for
