@@ -71,7 +71,8 @@ def run(name: str, healthy: bool, seed: int, severity: str | None, output: Path 
 def score(ctx: click.Context, seeds: str | None, only: tuple[str, ...], output: Path | None, check: bool) -> None:
     """Train every specimen (or read it from .cache/zoo), diagnose it, and write what was caught and what was not.
 
-    Only published seeds go into the table by default; rules are tuned on others.
+    Only published seeds go into the table by default; rules are tuned on others. The curves of the first published
+    seed are kept as JSON under .cache/zoo/gallery, a file per specimen, for pages that draw them.
     """
     from bedside.zoo.score import PUBLISHED, TABLE, read, worse, write
     from bedside.zoo.score import score as scored
