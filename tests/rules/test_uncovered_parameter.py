@@ -1,5 +1,5 @@
 from bedside.finding import NotExamined, Severity
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.testing import a_run
 
@@ -23,6 +23,23 @@ def test_speaks_when_the_optimizer_holds_nothing_of_the_model():
 
 def test_is_a_note_when_only_the_back_is_trained():
     [found] = check(front=False, middle=False, head=True)
+    assert found.severity == Severity.NOTE
+
+
+def with_strangers(names):
+    facts = {"tensors": 2, "size": 90, "names": names, "model_size": 10}
+    head = Parameter("head.weight", "head", 10)
+    return a_run(loss=[2.0] * 50, parameters=[head], events=[Event(0, "foreign_leaves", facts)])
+
+
+def test_speaks_when_the_layers_are_in_a_plain_list():
+    [found] = uncovered_parameter.check(with_strangers(["layers[0].weight", "layers[1].weight"]))
+    assert (found.severity, found.where) == (Severity.ERROR, ("layers",))
+    assert "self.layers = nn.ModuleList([…])" in found.try_[0]
+
+
+def test_is_a_note_when_the_strangers_are_not_kept_in_the_model():
+    [found] = uncovered_parameter.check(with_strangers([]))
     assert found.severity == Severity.NOTE
 
 

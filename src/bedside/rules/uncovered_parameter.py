@@ -1,16 +1,19 @@
 """Trainable parameters are in no optimizer, so no step can ever move them.
 
 ## What it sees
-Parameters that require a gradient and that none of the watched optimizers holds.
+Parameters that require a gradient and that none of the watched optimizers holds: those of the model, and those which
+the first loss was made of though the model does not know them, such as layers kept in a plain list.
 
 ## Why it matters
 The backward pass computes their gradients and nobody uses them. The rest of the network learns around weights that
 stay random, so the loss falls, only not as far as it could. Typical: the optimizer was built before a head was
-added, or from one part of the model only.
+added, or from one part of the model only; layers in a Python list, which `model.parameters()` does not see.
 
 ## How it decides
-From the optimizers' own parameter lists, at the first step. When the optimizer holds only the back of the model and
-everything in front of it is left out, that is most likely fine-tuning of a head, and it is a note.
+From the optimizers' own parameter lists, at the first step, and from the leaves of the first loss's autograd graph.
+When the optimizer holds only the back of the model and everything in front of it is left out, that is most likely
+fine-tuning of a head, and it is a note; so it is when the unknown leaves are not kept inside the model (a teacher, a
+network that judges the output).
 
 ## When it is wrong
 Parameters moved by hand or by an optimizer that is not watched; a second optimizer that has not stepped yet.
@@ -18,7 +21,8 @@ Parameters moved by hand or by an optimizer that is not watched; a second optimi
 ## What to try
 1. Build the optimizer after the model is complete, from `model.parameters()`.
 2. Add what is missing: `optimizer.add_param_group({"params": model.head.parameters()})`.
-3. If they are meant to stay as they are, freeze them with `requires_grad_(False)`: the backward pass gets cheaper.
+3. Keep layers in `nn.ModuleList` or `nn.ModuleDict`, single tensors as `nn.Parameter` attributes.
+4. If they are meant to stay as they are, freeze them with `requires_grad_(False)`: the backward pass gets cheaper.
 
 ## Example
 >>> from bedside.record.run import Parameter
@@ -54,6 +58,7 @@ def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     trainable = [parameter for parameter in run.parameters if parameter.trainable]
     if not trainable:
         raise NotEnough("the model's parameters (a watched run)")
+    yield from _unknown_to_the_model(run)
     missing = [parameter for parameter in trainable if not parameter.in_optimizer]
     if not missing:
         return
@@ -84,6 +89,33 @@ def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         ),
         severity=Severity.NOTE if only_the_back else Severity.ERROR,
     )
+
+
+def _unknown_to_the_model(run: Run) -> Iterator[Finding]:
+    """Leaves of the first loss that neither the model nor an optimizer holds."""
+    for event in run.events_of("foreign_leaves")[:1]:
+        names, size = list(event.data.get("names", ())), int(event.data.get("size", 0))
+        total = size + int(event.data.get("model_size", 0))
+        lists = list(dict.fromkeys(name.split("[")[0] for name in names))
+        kept = f"`{lists[0]}`, a plain list or dict" if len(lists) == 1 else listed(f"`{each}`" for each in lists)
+        where = f" Keep them in nn.ModuleList or nn.ModuleDict: self.{lists[0]} = nn.ModuleList([…])." if lists else ""
+        yield uncovered_parameter.finding(
+            f"The loss is made with {count(size)} trainable numbers (of {count(total)}) that model.parameters() does "
+            f"not list and no optimizer holds" + (f", in {kept}: they keep their first values." if lists else "."),
+            first_step=event.step,
+            last_step=max(event.step, run.steps - 1),
+            confidence=0.97 if lists else 0.5,
+            where=lists,
+            evidence={"uncovered": names, "share": size / total if total else 1.0},
+            could_also_be=(
+                "A network beside the model that is not to be trained: call it under torch.no_grad(), or freeze it.",
+            ),
+            try_=(
+                f"Register them, so that model.parameters() lists them.{where}",
+                "Build the optimizer after that, from model.parameters().",
+            ),
+            severity=Severity.ERROR if lists else Severity.NOTE,
+        )
 
 
 def _leads(missing: Sequence[Parameter], trainable: Sequence[Parameter]) -> bool:
