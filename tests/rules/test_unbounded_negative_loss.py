@@ -25,8 +25,9 @@ def test_speaks_when_a_wrong_sign_lets_the_loss_run_away():
         -30 + 31 * np.exp(-K / 60) + 0.5 * RNG.normal(size=300),
         0.1 * RNG.normal(size=300),
         np.linspace(3, 0.1, 300),
+        -2.5 + 2.6 * np.exp(-K / 15) - 0.0001 * K + 0.01 * RNG.normal(size=300),
     ],
-    ids=["dice", "a likelihood that converges", "around zero", "positive"],
+    ids=["dice", "a likelihood that converges", "around zero", "positive", "a clipped critic that has settled"],
 )
 def test_stays_silent(loss):
     assert unbounded_negative_loss.check(a_run(loss=loss)) == []

@@ -9,8 +9,9 @@ maximised), a term was left out, or a likelihood found a way to become infinite,
 
 ## How it decides
 Now it is negative, and further below its start than `far` times its first value and its noise; over the last third it
-fell as fast as over the third before (`pace`), or faster. Losses that are negative by design (dice, log-likelihoods)
-slow down as they near their bound.
+fell as fast as over the third before (`pace`), or faster, and that is a good part of the whole fall (`share`). Losses
+that are negative by design (dice, log-likelihoods, the score of a critic whose weights are clipped) slow down as they
+near their bound, and then neither third falls by anything to speak of.
 
 ## When it is wrong
 The first part of a long density-estimation run.
@@ -48,6 +49,7 @@ class Limits:
     fewest: int = 30  # readings: ten for each third
     far: float = 10.0  # times its first value, and its noise: dice and bits per dimension stay within a few units
     pace: float = 0.9  # of the fall of the third before: anything that converges slows down by more
+    share: float = 0.2  # of the whole fall: a straight line has a third of it in its last third
 
 
 @rule("LOS112", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -59,7 +61,7 @@ def unbounded_negative_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     levels = np.interp(np.linspace(0, 1, 4), np.linspace(0, 1, len(curve.values)), curve.values)
     middle, last = float(levels[1] - levels[2]), float(levels[2] - levels[3])
-    if last <= 0 or last < limits.pace * middle:
+    if last < max(limits.pace * middle, limits.share * fall):
         return
     below = np.flatnonzero(curve.values < 0)
     yield unbounded_negative_loss.finding(
