@@ -26,3 +26,8 @@ def test_stays_silent_when_a_deep_net_still_tells_samples_apart():
 
 def test_stays_silent_when_the_run_learns():
     assert not check(loss=[2.3 * 0.97**i for i in range(60)], first=0.7, last=1e-5)
+
+
+def test_is_dated_from_when_the_differences_were_gone():
+    [found] = check(first=0.7, last=[0.4] * 30 + [1e-6] * 30)
+    assert found.first_step == 30

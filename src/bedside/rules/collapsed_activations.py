@@ -9,7 +9,8 @@ layer shrinks the differences between samples until the biases are all that is l
 
 ## How it decides
 At the back the variation is below `gone` to the end of the run, while the first module still tells the samples apart
-(above `there`). The module named is the first one from which on everything is the same.
+(above `there`), and the loss has hardly come down. The module named is the first one from which on everything is the
+same, and it is dated from when its output was no longer above `gone`.
 
 ## When it is wrong
 Batches that hold the same sample many times: then the first module does not tell them apart either.
@@ -40,6 +41,7 @@ from bedside.record.vocabulary import ACTIVATION_RMS, BATCH_VARIATION, LOSS
 from bedside.report.wording import number
 from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
+from bedside.rules.windows import since_below
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,11 @@ def collapsed_activations(run: Run, limits: Limits) -> Iterator[Finding]:
     while place > 0 and now[place - 1] < limits.gone:
         place -= 1
     first = layers[place]
+    onset = since_below(first, limits.gone)
     yield collapsed_activations.finding(
         f"From `{first.owner}` on, outputs are the same for every sample (they differ by "
         f"{number(100 * now[place])} %).",
-        first_step=first.first_step,
+        first_step=onset,
         last_step=first.last_step,
         confidence=0.9,
         where=[first.owner],

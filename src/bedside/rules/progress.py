@@ -1,10 +1,15 @@
-"""How much of the first loss a run has won: what seems wrong inside a network that learns well need not be."""
+"""How much of the first loss a run has won: what seems wrong inside a network that learns well need not be.
+
+Coming down from above chance is no learning: a network whose first loss is 36 where a blind guess has 2.3 wins 94 %
+of it by answering nothing at all. Where chance is known, what lies above it does not count.
+"""
 
 from __future__ import annotations
 
 import math
 
 from bedside.record.run import Run
+from bedside.rules.chance import known_chance
 from bedside.rules.losses import training_loss
 from bedside.rules.statistics import outline
 
@@ -12,7 +17,8 @@ FEWEST = 20  # finite losses: fewer have no outline
 
 
 def share_of_loss_won(run: Run) -> float:
-    """From 0, where the loss is no lower than it began, to 1, where nothing of it is left; NaN if nobody knows."""
+    """From 0, where the loss is no lower than it began or than chance, to 1, where nothing of it is left; NaN if nobody
+    knows."""
     losses = training_loss(run)
     finite = losses.finite()
     if len(finite) < FEWEST:
@@ -20,4 +26,6 @@ def share_of_loss_won(run: Run) -> float:
     if len(finite) < 0.5 * len(losses):
         return 0.0
     curve = outline(finite)
-    return (curve.start - curve.now) / curve.start if curve.start > 0 else math.nan
+    chance = known_chance(run.config)
+    start = min(curve.start, chance.level) if chance and chance.level > 0 else curve.start
+    return max(0.0, start - curve.now) / start if start > 0 else math.nan

@@ -34,6 +34,19 @@ def second_half(series: Series) -> Series:
     return spread_evenly(series, 0.5)
 
 
+def since_below(series: Series, level: float) -> int:
+    """The step from which on the series, but for a lone reading, stayed below `level`: where a condition set in.
+
+    >>> since_below(Series("x", "", range(9), [5, 5, 5, 0, 0, 0, 5, 0, 0]), 1)
+    3
+    """
+    finite = series.finite()
+    above = finite.values >= level
+    lasting = np.flatnonzero(above[1:] & above[:-1]) + 1
+    place = int(lasting[-1]) + 1 if len(lasting) else int(above[0])
+    return int(finite.steps[min(place, len(finite) - 1)])
+
+
 def _thinned(series: Series) -> Series:
     """Keep the readings that are about as far apart as those which cover half of the time are."""
     gaps = np.diff(series.steps)
