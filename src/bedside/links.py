@@ -179,6 +179,8 @@ LINKS: tuple[Link, ...] = (
     *links("dead-units", NOT_LEARNING, "dead units learn nothing"),
     *links("saturated-units", "vanishing-gradient", "where a unit is flat no gradient passes"),
     *links("saturated-units", "faded-gradient", "where a unit is flat no gradient passes"),
+    *links("saturated-units", "dead-layer", "where every unit is flat no gradient passes at all"),
+    *links("saturated-units", "collapsed-activations", "units at their ends answer every input alike"),
     *links("saturated-units", "unmoved-parameter", "where a unit is flat no gradient passes"),
     *links("saturated-units", NOT_LEARNING, "where a unit is flat no gradient passes"),
     *links("vanishing-gradient", "collapsed-activations", "the front, which loses the signal, cannot learn to keep it"),
@@ -211,6 +213,9 @@ LINKS: tuple[Link, ...] = (
     *links("shrinking-weights", "dead-layer", "small weights pass nothing back", gradual=True),
     *links("shrinking-weights", NOT_LEARNING, "weight decay erases what is learned", gradual=True),
     *links("runaway-weights", "diverging-loss", "growing weights carry the loss away with them"),
+    *links(
+        "runaway-weights", "oversized-update", "the gradient grows with the weights it passes, and the step with it"
+    ),
     *links("runaway-weights", "exploding-gradient", "the gradient grows with the weights it passes"),
     *links("runaway-weights", NOT_FINITE, "they grew until the forward pass overflowed"),
     *links("weight-jump", "loss-spike", "other weights, another loss"),

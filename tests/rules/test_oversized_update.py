@@ -66,3 +66,18 @@ def test_stays_silent_when_weight_decay_has_shrunk_the_weights_to_nothing():
 def test_waits_until_the_loss_had_time_to_come_back():
     run = a_run(loss=[4.7, 4.8, 4.5], lr=0.5, relative_update_norm=[0.8, 0.003, 0.003])
     assert not oversized_update.check(run)
+
+
+def test_is_dated_from_where_the_steps_rose_above_what_is_healthy():
+    climbing = [0.002 * 1.06**k for k in range(70)] + [0.3] * 10 + [0.01] * 40
+    losses = [2.3 * 0.97**k for k in range(70)] + [50.0] * 10 + [3.0] * 40
+    [found] = oversized_update.check(a_run(loss=losses, lr=0.1, relative_update_norm=climbing))
+    assert 40 < found.first_step < 55
+
+
+def test_a_gradient_that_climbed_is_not_one_wild_batch():
+    norms = [1.0] * 60 + [1.4**k for k in range(10)] + [40.0] * 10 + [1.0] * 40
+    ratios = [0.005] * 60 + [0.05] * 10 + [0.3] * 10 + [0.01] * 40
+    losses = [2.3 * 0.97**k for k in range(70)] + [50.0] * 10 + [3.0] * 40
+    [found] = oversized_update.check(a_run(loss=losses, lr=0.1, relative_update_norm=ratios, grad_norm=norms))
+    assert found.first_step == 60

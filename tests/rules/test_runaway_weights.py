@@ -11,7 +11,7 @@ def test_speaks_when_weights_grow_exponentially_and_the_loss_rises():
     run = a_run(loss=2.0 + STEPS / 100, lr=0.1, param_norm=10 * 1.02**STEPS)
     [found] = runaway_weights.check(run)
     assert "faster and faster" in found.message
-    assert 30 <= found.first_step <= 60
+    assert 70 <= found.first_step <= 90  # three times as large as at a tenth of the run: more than any healthy net
     assert found.try_[0] == "Lower the learning rate from 0.1 to about 0.01."
 
 

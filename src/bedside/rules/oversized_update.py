@@ -16,7 +16,8 @@ Two patterns in ‖update‖ / ‖weights before it‖, each judged together wit
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
 times that level and then recovered, or has not `halved` since; a note when a burst did no visible harm. A burst that
-one wild gradient caused is exploding-gradient's business. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose
+one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose above `sustained`
+and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose
 memory is empty then).
 
 ## When it is wrong
@@ -71,6 +72,7 @@ class Limits:
     halved: float = 0.5  # of the level before: a run that gets there is doing something right
     steps: int = 3  # of a burst: one long first step often leads somewhere good
     wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
+    recent: int = 5  # readings right before a burst
     readings: int = 20  # of the loss after a burst: time to come back
 
 
@@ -82,6 +84,7 @@ class Burst:
     largest: float
     total: float
     target: float  # what these steps should have been
+    began: int  # step from which on they were more than healthy, on the way up
 
 
 @rule("UPD101", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
@@ -119,7 +122,8 @@ def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst |
         first, last = int(ratios.steps[start]), int(ratios.steps[stop - 1])
         if not _one_wild_gradient(run, first, limits) and not _weights_are_gone(run, last):
             largest, total = float(against[start:stop].max()), float(against[start:stop].sum())
-            return Burst(first, last, int(stop - start), largest, total, limits.first_target)
+            began = int(ratios.steps[_rose(against[: start + 1], limits.sustained)])
+            return Burst(first, last, int(stop - start), largest, total, limits.first_target, began)
     return None
 
 
@@ -131,13 +135,23 @@ def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst
         return None
     above = np.flatnonzero(against > limits.sustained)
     first, total = int(ratios.steps[above[0]]), usual * len(above)
-    return Burst(first, ratios.last_step, len(above), usual, total, limits.target)
+    return Burst(first, ratios.last_step, len(above), usual, total, limits.target, first)
+
+
+def _rose(against: Values, level: float) -> int:
+    """Index from which on the steps, but for a lone one, stayed above `level`; the last index if they did not."""
+    low = against <= level
+    lasting = np.flatnonzero(low[1:] & low[:-1]) + 1
+    return min(len(against) - 1, int(lasting[-1]) + 1 if len(lasting) else int(low[0]))
 
 
 def _one_wild_gradient(run: Run, first: int, limits: Limits) -> bool:
     norms = run.series(GRAD_NORM.name).finite()
     before, at = norms.before(first), norms.since(first).head(1)
-    return len(before) >= limits.readings and len(at) > 0 and at.last > limits.wild * before.median()
+    if len(before) < limits.readings or not at:
+        return False
+    usual = max(before.median(), before.median(limits.recent))  # a norm that climbed there is not one batch's doing
+    return at.last > limits.wild * usual
 
 
 def _weights_are_gone(run: Run, step: int) -> bool:
@@ -178,7 +192,7 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
         f"{what} from {moment(run, burst.first)} on"
         + (f" (learning rate {number(old)})" if math.isfinite(old) else "")
         + f": the loss {fate}.",
-        first_step=burst.first,
+        first_step=burst.began,
         last_step=burst.last,
         confidence=0.95 if lost and burst.total > 3 * limits.replaced else 0.8,
         evidence={

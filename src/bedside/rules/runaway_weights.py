@@ -53,7 +53,8 @@ from bedside.rules.windows import spread_evenly
 
 @dataclass(frozen=True)
 class Limits:
-    grown: float = 5.0  # times; 96 healthy small nets: at most 3 after their first tenth, and ever more slowly
+    healthy: float = 3.0  # times: the most that 96 healthy small nets grew after their first tenth; dated from here
+    grown: float = 5.0  # times, well beyond that; healthy ones also grow ever more slowly
     tenfold: float = 10.0  # times, faster and faster: it ends badly, whatever the loss says until then
     blown: float = 30.0  # times: no healthy net multiplies its weights like that
     start: float = 0.1  # of the run, where the comparison begins: initialisations may be tiny
@@ -74,7 +75,7 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     improved = _loss_improved(run, norms, start, limits)
     if growth < (limits.grown if faster else limits.blown) or (improved and not (faster and growth > limits.tenfold)):
         return
-    first = int(norms.steps[start + int(np.argmax(norms.values[start:] > 1.5 * before))])
+    first = int(norms.steps[start + int(np.argmax(norms.values[start:] > limits.healthy * before))])
     owners = [series.owner for series in leaves(run, PARAM_NORM)]
     grown = [s.owner for s in leaves(run, PARAM_NORM) if _grew(s, limits) >= growth / 2]
     where = places(grown, of=owners) if len(grown) < len(owners) else []
