@@ -320,3 +320,43 @@ def test_a_table_without_any_step_is_counted_if_it_is_all_numbers(tmp_path):
     path.write_text("model,loss\nresnet,1\nvgg,2\nvit,3\n")
     with pytest.raises(NotARun):
         load(path)
+
+
+def test_decimal_commas_between_semicolons(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("step;loss;lr\n" + "\n".join(f"{i};{9 - i},5;1,5e-3" for i in range(5)))
+    run = load(path)
+    assert run.loss.values.tolist() == [9.5, 8.5, 7.5, 6.5, 5.5]
+    assert run.series("lr").last == 1.5e-3
+
+
+def test_semicolons_with_decimal_points_keep_their_thousands(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("step;loss\n" + "\n".join(f"1,00{i};{9 - i}.5" for i in range(5)))
+    assert load(path).loss.steps.tolist() == [1000, 1001, 1002, 1003, 1004]
+
+
+def test_mmdetection_evaluates_in_records_of_another_mode(tmp_path):
+    records = [{"env_info": "linux", "seed": 0}]
+    for epoch in (1, 2):
+        records += [{"mode": "train", "epoch": epoch, "iter": i, "lr": 0.02, "loss": 9 - epoch} for i in (50, 100)]
+        records.append({"mode": "val", "epoch": epoch, "iter": 625, "lr": 0.02, "bbox_mAP": 0.1 * epoch})
+    path = tmp_path / "20240501.log.json"
+    path.write_text("\n".join(map(json.dumps, records)))
+    run = load(path)
+    assert run.format == "json"
+    assert run.loss.steps.tolist() == [50, 100, 151, 201]
+    assert run.series("val/bbox_map").steps.tolist() == [100, 201]
+
+
+def test_a_metric_with_its_statistics_is_its_mean(tmp_path):
+    path = tmp_path / "stats.jsonl"
+    rows = [{"step": i, "Loss/G/loss": {"num": 8, "mean": 2.0 - i, "std": 0.1}} for i in range(3)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert load(path).loss.values.tolist() == [2.0, 1.0, 0.0]
+
+
+def test_stable_baselines_counts_timesteps(tmp_path):
+    path = tmp_path / "progress.csv"
+    path.write_text("time/total_timesteps,train/loss\n" + "\n".join(f"{2048 * i},{9 - i}" for i in range(1, 4)))
+    assert load(path).loss.steps.tolist() == [2048, 4096, 6144]

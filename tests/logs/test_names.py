@@ -76,7 +76,8 @@ def test_other_norms_are_no_gradient_norms(name):
         ("Accuracy/test", "test", "accuracy"),
         ("lm loss validation ppl", "val", "perplexity"), ("metrics/eval/Accuracy", "val", "accuracy"),
         ("train/rewards/accuracies", "train", "rewards_accuracies"), ("Acc@1", "train", "accuracy"),
-        ("val_dice_coef", "val", "dice_coef"), ("train/acc_0", "train", "acc_0"),
+        ("val_dice_coef", "val", "dice_coef"),
+        ("acc1", "train", "accuracy"), ("acc5", "train", "acc5"), ("train/acc_0", "train", "acc_0"),
     ],
 )  # fmt: skip
 def test_metrics_belong_to_a_split(name, split, metric):
@@ -87,7 +88,8 @@ def test_metrics_belong_to_a_split(name, split, metric):
 @pytest.mark.parametrize(
     "name",
     ["eval_runtime", "eval_samples_per_second", "validation/num_examples", "throughput/total_tokens", "total_duration",
-     "score", "train_steps_per_second", "final_loss", "best_val_acc", "target_accuracy",
+     "score", "train_steps_per_second", "valid_wps", "valid_num_updates", "eval_interval",
+     "final_loss", "best_val_acc", "target_accuracy",
      "lm loss vs samples", "learning-rate vs samples", "", "   ", "x" * 10_000],
 )  # fmt: skip
 def test_bookkeeping_is_never_judged_as_a_metric(name):
@@ -114,6 +116,19 @@ def test_lightning_tells_step_and_epoch_apart():
 def test_a_part_ranks_behind_the_whole():
     ranks = [read_name(name).rank for name in ("loss", "total_loss", "Loss/tok", "box_loss", "loss_cls")]
     assert ranks == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "name", ["closs", "l_pix", "D_A", "G_GAN", "cycle_B", "binary_logloss", "valid_1's binary_logloss"]
+)
+def test_losses_that_do_not_say_so_plainly(name):
+    assert read_name(name).kind == "loss"
+
+
+@pytest.mark.parametrize("name", ["testloss", "valLoss"])
+def test_a_split_may_be_joined_to_its_loss(name):
+    assert read_name(name).kind == "loss"
+    assert name.startswith(read_name(name).split)
 
 
 @pytest.mark.parametrize(

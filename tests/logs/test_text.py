@@ -266,6 +266,80 @@ PROGRAMS = {
         "Train Epoch: 1 [640/60000 (1%)]\tLoss: 1.359780\nTest set: Average loss: 0.0471, Accuracy: 9842/10000 (98%)",
         {"loss": {60640: 1.35978}, "val/loss": {60640: 0.0471}, "val/accuracy": {60640: 0.9842}},
     ),
+    "ESPnet, which counts before it names": (
+        "[node1] 2023-05-01 10:00:00,123 (trainer:737) INFO: 2epoch:train:101-200batch: iter_time=1.5e-04, loss_ctc=9,"
+        " loss=8, grad_norm=3.2, optim0_lr0=1.000e-04, train_time=1.2\n"
+        "[node1] 2023-05-01 10:20:00,000 (trainer:338) INFO: 2epoch results: [train] loss_ctc=9.1, loss=8.2,"
+        " time=20 minutes, [valid] loss_ctc=7.5, acc=0.8, loss=6.5, time=11.5 seconds",
+        {"loss": {200: 8.0}, "val/loss": {200: 6.5}, "val/accuracy": {200: 0.8}, "lr": {200: 1e-4}},
+    ),
+    "icefall, whose ranks are no progress": (
+        "2023-05-01 10:00:00,123 INFO [train.py:890] (0/4) Epoch 1, batch 50, loss[loss=3.5, simple_loss=3.9, over"
+        " 7123.00 frames. ], tot_loss[loss=3.6, simple_loss=4.0, over 1423423.12 frames. ], lr: 4.5e-02\n"
+        "2023-05-01 10:00:00,123 INFO [train.py:928] (0/4) Epoch 1, validation: loss=3.1, simple_loss=3.3, over 9 f.",
+        {"loss": {50: 3.5}, "part/simple_loss": {50: 3.9}, "val/loss": {50: 3.1}, "val/simple_loss": {50: 3.3}},
+    ),
+    "Caffe": (
+        "I0501 10:00:00.123456  1234 solver.cpp:218] Iteration 100 (12.3 iter/s, 8.1s/100 iters), loss = 2.5\n"
+        "I0501 10:00:00.123456  1234 sgd_solver.cpp:105] Iteration 100, lr = 0.01\n"
+        "I0501 10:00:00.123456  1234 solver.cpp:397]     Test net output #1: loss = 2.4 (* 1 = 2.4 loss)",
+        {"loss": {100: 2.5}, "val/loss": {100: 2.4}, "lr": {100: 0.01}},
+    ),
+    "Flax": (
+        "I0501 10:00:00.123456 140123456789 train.py:123] step = 10, loss = 4.5, learning_rate = 3e-4\n"
+        "I0501 10:00:00.123456 140123456789 train.py:140] eval in step: 10, loss: 4.4, accuracy: 56.1",
+        {"loss": {10: 4.5}, "val/loss": {10: 4.4}, "val/accuracy": {10: 56.1}},
+    ),
+    "Megatron's validation": (
+        "  iteration       10/  500000 | lm loss: 4.5E+00 | number of nan iterations:   0 |\n"
+        " validation loss at iteration 10 | lm loss value: 2.7E+00 | lm loss PPL: 1.488E+01 |",
+        {"loss": {10: 4.5}, "val/loss": {10: 2.7}, "val/perplexity": {10: 14.88}},
+    ),
+    "Marian": (
+        "[2020-05-01 10:00:00] Ep. 1 : Up. 500 : Sen. 30,000 : Cost 4.5 * 1,000 after 9,000 : Time 45.12s : gNorm 0.9 :"
+        " L.r. 3.0000e-04\n[2020-05-01 10:00:00] [valid] Ep. 1 : Up. 500 : cross-entropy : 38.7 : new best",
+        {"loss": {500: 4.5}, "val/loss": {500: 38.7}, "grad_norm": {500: 0.9}, "lr": {500: 3e-4}},
+    ),
+    "LitGPT": (
+        "Epoch 1 | iter 4 step 1 | loss train: 4.531, val: n/a | iter time: 312.11 ms (step)\n"
+        "Epoch 1 | iter 8 step 2 | loss train: 4.431, val: 4.6 | iter time: 312.11 ms (step)",
+        {"loss": {1: 4.531, 2: 4.431}, "val/loss": {2: 4.6}},
+    ),
+    "torchtune's bar": (
+        "1|20|Loss: 2.25:   7%|▎     | 20/300 [00:12<1:02:11,  1.21s/it]",
+        {"loss": {20: 2.25}},
+    ),
+    "fastai": (
+        "epoch     train_loss  valid_loss  accuracy  time    \n0         2.500000    2.400000    0.500000  00:12     \n"
+        "1         1.500000    1.400000    0.600000  01:00:12     ",
+        {"loss": {0: 2.5, 1: 1.5}, "val/loss": {0: 2.4, 1: 1.4}, "val/accuracy": {0: 0.5, 1: 0.6}},
+    ),
+    "spaCy": (
+        "E    #       LOSS NER  ENTS_F  SCORE \n---  ------  --------  ------  ------\n"
+        "  0     200     50.00   40.00    0.40\n  1     400     40.00   41.00    0.41",
+        {"loss": {200: 50.0, 400: 40.0}},
+    ),
+    "BasicSR": (
+        "2024-05-01 10:00:00,123 INFO: [train..][epoch:  0, iter:   1,100, lr:(3.000e-04,)] [eta: 1 day, 10:11:12]"
+        " l_pix: 1.2000e-02",
+        {"loss": {1100: 0.012}, "lr": {1100: 3e-4}},
+    ),
+    "XGBoost and LightGBM": (
+        "[0]\ttrain-logloss:0.65\teval-logloss:0.66\n[1]\ttrain-logloss:0.60\teval-logloss:0.62",
+        {"loss": {0: 0.65, 1: 0.6}, "val/loss": {0: 0.66, 1: 0.62}},
+    ),
+    "fairseq's JSON": (
+        '2023-05-01 10:00:00 | INFO | train_inner | {"epoch": 1, "update": 1.0, "loss": "4.5", "num_updates": "100",'
+        ' "lr": "3e-04", "gnorm": "1.2"}\n'
+        '2023-05-01 10:30:00 | INFO | valid | {"epoch": 1, "valid_loss": "4.4", "valid_wps": "33000"}',
+        {"loss": {100: 4.5}, "val/loss": {100: 4.4}},
+    ),
+    "nnU-Net": (
+        "2024-05-01 10:00:00.123456: Epoch 3\n2024-05-01 10:00:00.123456: Current learning rate: 0.01\n"
+        "2024-05-01 10:00:00.123456: train_loss -0.5\n2024-05-01 10:00:00.123456: val_loss -0.4\n"
+        "2024-05-01 10:00:00.123456: Pseudo dice [0.8123, 0.7]",
+        {"loss": {3: -0.5}, "val/loss": {3: -0.4}, "lr": {3: 0.01}, "val/pseudo_dice": {3: 0.8123}},
+    ),
     "PyTorch's ImageNet example": (
         "Epoch: [0][  10/5005]\tTime  0.3 ( 0.9)\tLoss 6.9954e+00 (7.0e+00)\tAcc@1   0.50 (  0.07)\n"
         " *   Acc@1 12.5 Acc@5 30.12",
@@ -282,6 +356,9 @@ def test_what_programs_print(program):
         assert curve(run.series(key)) == values
 
 
+FREE = r"(?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*"  # digits that are no part of a name
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_shape_reads_other_digits_as_the_line_itself_would(program):
     rng = random.Random(program)
@@ -289,16 +366,16 @@ def test_a_shape_reads_other_digits_as_the_line_itself_would(program):
         shapes = Shapes()
         shapes.of(line)
         for _ in range(5):
-            other = re.sub(r"(?<![\w@.])\d+", lambda m: str(rng.randrange(10 ** len(m[0]))).zfill(len(m[0])), line)
+            other = re.sub(FREE, lambda m: re.sub(r"\d", lambda _: rng.choice("0123456789"), m[0]), line)
             assert shapes.of(other).read(other) == line_numbers(other)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text("0123456789.,:-/%[]() |eEabx@_+", max_size=60), st.randoms())
+@given(st.text("0123456789.,:-/%[]() |eEabx@_+#", max_size=60), st.randoms())
 def test_shapes_agree_with_lines_whatever_the_line(line, rng):
     shapes = Shapes()
     shapes.of(line)
-    other = re.sub(r"(?<![\w@.])\d[\d.,]*", lambda m: re.sub(r"\d", lambda _: rng.choice("0123456789"), m[0]), line)
+    other = re.sub(FREE, lambda m: re.sub(r"\d", lambda _: rng.choice("0123456789"), m[0]), line)
     assert shapes.of(other).read(other) == line_numbers(other)
 
 
@@ -348,3 +425,72 @@ def test_a_progress_bar_tells_the_step_of_the_dictionary_after_it():
     for step in (10, 20):
         bars += [f"  0%|      | {step}/4854 [00:16<2:14:42,  1.67s/it]", f"   {{'loss': {30 - step}, 'epoch': 0.01}}"]
     assert curve(run_of(*bars).loss) == {10: 20, 20: 10}
+
+
+def test_bars_of_an_evaluation_do_not_move_the_run():
+    lines = []
+    for step in (10, 20, 30):
+        lines += [
+            f"  1%|▏    | {step}/4875 [00:10<3:12:11,  2.37s/it]",
+            f"{{'loss': {40 - step}, 'epoch': {step / 10}}}",
+            "  0%|     | 0/63 [00:00<?, ?it/s]",
+            "100%|█████| 63/63 [00:12<00:00,  5.0it/s]",
+            f"{{'eval_loss': {41 - step}, 'epoch': {step / 10}}}",
+        ]
+    run = run_of(*lines)
+    assert curve(run.loss) == {10: 30, 20: 20, 30: 10}
+    assert curve(run.series("val/loss")) == {10: 31, 20: 21, 30: 11}
+
+
+def test_bars_that_fill_again_and_again_are_epochs_that_nobody_names():
+    run = run_of(
+        *(f"{b}%|██| {b}/100 [00:01<00:02, 9it/s, loss={9 - e - b / 100}]" for e in range(3) for b in (50, 100))
+    )
+    assert curve(run.loss) == {50: 8.5, 100: 8.0, 150: 7.5, 200: 7.0, 250: 6.5, 300: 6.0}
+
+
+def test_a_bar_that_repeats_the_last_evaluation_reads_it_once():
+    bar = "Epoch {}:  50%|██ | {}/20 [00:03<00:04, 31.21it/s, train_loss={}, val_loss={}]"
+    run = run_of(*(bar.format(e, b, 9 - e - b / 20, 10 - e) for e in range(3) for b in (5, 10, 15, 20)))
+    assert curve(run.series("val/loss")) == {5: 10, 25: 9, 45: 8}
+    assert len(run.loss) == 12
+
+
+def test_an_evaluation_that_freezes_stays_frozen():
+    run = run_of(*(f"epoch {e}: train_loss {9 - e} val_loss {max(5.25, 9.5 - e)}" for e in range(9)))
+    assert len(run.series("val/loss")) == 9
+
+
+def test_epochs_too_coarse_to_tell_records_apart():
+    run = run_of(
+        *(f"{{'loss': {9 - i}, 'epoch': {round(i / 200, 2)}}}" for i in range(6)), "{'eval_loss': 3, 'epoch': 0.03}"
+    )
+    assert curve(run.loss) == {i: 9 - i for i in range(6)}
+    assert curve(run.series("val/loss")) == {5: 3}
+
+
+def test_a_rate_that_was_rounded_away_is_not_zero():
+    assert not run_of(*(f"step:{i} - actor/loss:{9 - i} - actor/lr:0.000" for i in range(5))).series("lr")
+    run = run_of(*(f"step {i} loss {9 - i} lr {lr}" for i, lr in enumerate(("0.0002", "0.0001", "0.0000"))))
+    assert curve(run.series("lr")) == {0: 2e-4, 1: 1e-4}
+    run = run_of(*(f"step {i} loss {9 - i} lr {lr}" for i, lr in enumerate(("1.5e-05", "1.2345e-06", "0.0"))))
+    assert len(run.series("lr")) == 3
+
+
+def test_sections_of_a_line_name_the_split():
+    run = run_of(*(f"Epoch {e} | train: loss {9 - e} acc 0.5 | val: loss {8 - e} acc 0.4" for e in range(3)))
+    assert curve(run.loss) == {0: 9, 1: 8, 2: 7}
+    assert curve(run.series("val/loss")) == {0: 8, 1: 7, 2: 6}
+    assert curve(run.series("val/accuracy")) == {0: 0.4, 1: 0.4, 2: 0.4}
+
+
+def test_a_sentence_about_the_test_images_is_no_metric():
+    run = run_of(
+        *(f"Epoch {e}: loss {3 - e}\nAccuracy of the network on the 50000 test images: 7{e}.1%" for e in range(3))
+    )
+    assert len(run.loss) == 3
+    assert not any(vital.startswith("val/") for vital, _ in run.keys)
+
+
+def test_the_first_record_is_no_setting():
+    assert "learning_rate" not in run_of("step 1 loss 3.0 lr 1e-6", "step 2 loss 2.0 lr 2e-6").config

@@ -12,16 +12,21 @@ import math
 import re
 from dataclasses import dataclass
 
+from bedside.logs.words import SPLITS
+
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Dates, clock times, versions, addresses and paths hold digits that are no readings.
 # Every alternative that begins with digits looks back first, so that a long row of digits is tried once.
 _NOT_READINGS = re.compile(
     r"""(?x)
-    (?<![\d.])\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?)?Z?   # dates
+    ^\s*[IWEF]\d{4}\s\d{2}:\d{2}:\d{2}\.\d{1,9}\s+\d{1,20}\s[^\]\s]{1,200}\]                # glog: Caffe, JAX
+  | (?<![\d.])\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?)?Z?   # dates
   | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?!\w)                             # clock times
   | (?<!\w)\w{1,200}\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?              # files and their lines
   | (?<![\w.])[A-Za-z_][\w.]{0,80}:[A-Za-z_<]\w{0,80}>?:\d+                               # module:function:line
-  | \[?\b[Rr]ank:?\s*\d+\]?:?                                                             # ranks
+  | \[\w{1,80}(?:\.\w{1,80}){1,20}:\d+\]                                                   # [module.function:line]
+  | \[?\b(?i:rank|pid)[:=]?\s*\d+\]?:?                                                     # ranks, processes
+  | (?<![\w.])\d{1,12}-(?=\d{1,12}(?:epoch|batch|iter|step))                              # 101-200batch
   | ^\s*\d{1,9}:\s                                                                        # srun's rank prefix
   | (?<![\w.])\d{1,9}(?:\.\d{1,9}){2,20}(?![\w.])                                         # versions, addresses
   | (?<![\w.])\d{1,12}(?:\.\d{1,12})?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)
@@ -33,26 +38,38 @@ _NOT_READINGS = re.compile(
 _LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?(?:(?<=:)[\w.]+:)?")
 _NUMBER = re.compile(
     r"""(?x)
-    (?<![\w.@])(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
+    (?<![\w.@\#])(?P<ordinal>\d{1,15})(?P<of>epoch|batch|iter|step|update)(?:e?s)?(?![a-zA-Z0-9_])  # ESPnet: 3epoch
+  | (?<![\w.@\#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)
+        (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:\s*/\s*(?P<total>\d{1,15})(?![\w.]))?
-  | (?<![\w./\-])(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
+  | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
     """
 )
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 MOST_IN_A_LINE = 2_000
-FILLERS = frozenset("is was are of at with and the a an".split())  # `Val acc is 86%`
+LEADING = "[]"  # the name of a number in brackets that a line begins with
+# `[valid] loss=2`, `| Val: loss 2`: what follows is measured there, until the line says another.
+_SECTION = re.compile(
+    r"(?i)(?:^|(?<=[\s|,;\[(\]]))(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
+    r"\s?(?:[\]):]|\s-\s)\s{0,4}(?=[a-zA-Z])"
+)
+FILLERS = frozenset("is was are of at on with and the a an".split())  # `Val acc is 86%`
 
 
 @dataclass
 class Found:
-    """One number: its name as written, its value, the total in `10/100`, and `[3][10/100]`'s inner count."""
+    """One number: its name as written, its value, the total in `10/100`, and `[3][10/100]`'s inner count.
+
+    `section` is the split that the line announced before it, as in `train: loss 1 acc 2 | val: loss 3 acc 4`.
+    """
 
     name: str
     value: float
     total: float | None = None
     inner: Found | None = None
+    section: str = ""
 
     @property
     def whole(self) -> bool:
@@ -68,6 +85,7 @@ class Spot:
     total: slice | None = None
     percent: bool = False
     inner: Spot | None = None
+    section: str = ""
 
     def read(self, line: str) -> Found:
         value = float(line[self.where].replace(",", ""))
@@ -76,14 +94,17 @@ class Spot:
             value / 100 if self.percent else value,
             float(line[self.total]) if self.total else None,
             self.inner.read(line) if self.inner else None,
+            self.section,
         )
 
 
 def tidy(line: str) -> str:
     """A line, as long as before, with blanks for colours, log prefixes, dates and other digits that are no readings."""
-    if "\x1b" in line:
-        line = _ANSI.sub(_blanked, line)
-    return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, line, count=1))
+    return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, uncoloured(line), count=1))
+
+
+def uncoloured(line: str) -> str:
+    return _ANSI.sub(_blanked, line) if "\x1b" in line else line
 
 
 def _blanked(match: re.Match[str]) -> str:
@@ -91,7 +112,7 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def _fenced(match: re.Match[str]) -> str:
-    return "|" + " " * (len(match[0]) - 1)
+    return ";" + " " * (len(match[0]) - 1)
 
 
 def line_numbers(line: str) -> list[Found]:
@@ -102,14 +123,18 @@ def line_numbers(line: str) -> list[Found]:
 def spots_in(line: str) -> list[Spot]:
     """Where the readings of a tidy line are. A list gives its first element; an average in brackets is left out."""
     found: list[Spot] = []
-    end = 0
+    end, section = 0, ""
     for match in _NUMBER.finditer(line):
         gap = line[end : match.start()]
         end = match.end()
-        name = _name(gap)
+        announced = _SECTION.findall(gap)
+        section = SPLITS[announced[-1].lower()] if announced else section
+        name = match["of"] or _name(gap)
+        if not found and not name and gap.strip() == "[" and line[end : end + 1] == "]":
+            name = LEADING  # XGBoost and LightGBM: `[10]  train-rmse: 0.5`
         total = slice(*match.span("total")) if match["total"] else None
-        where = slice(*match.span("special" if match["special"] else "number"))
-        each = Spot(name, where, total, (match["unit"] or "").strip() == "%")
+        kind = "special" if match["special"] else "ordinal" if match["of"] else "number"
+        each = Spot(name, slice(*match.span(kind)), total, (match["unit"] or "").strip() == "%", section=section)
         if not name and found and (total or gap.rstrip().endswith("][")) and gap.strip() in ("[", "]["):
             if found[-1].inner is None and not found[-1].total:
                 found[-1].inner = each  # `Train: 3 [10/100` and `Epoch: [3][10/100]`

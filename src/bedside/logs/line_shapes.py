@@ -15,7 +15,8 @@ from bedside.logs.words import SPLITS, split_words
 
 MOST = 5_000  # shapes remembered; a log with more is no log of records
 LONGEST = 2_000  # characters of a line that is worth remembering
-_FREE = re.compile(r"((?<![\w@.])\d[\d.,]*)")  # numbers that are not part of a word: in `g0_loss` the 0 is its name
+# Numbers that are not part of a word: in `g0_loss` the 0 is its name, and the 95 in `mAP50-95`.
+_FREE = re.compile(r"((?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")
 _SAME_DIGIT = str.maketrans("123456789", "000000000")
 _SKIPS = re.compile(r"(?i)\boverflow\b|\bskipp(?:ed|ing)\b")
 _CONFIG = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")

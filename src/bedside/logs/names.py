@@ -13,6 +13,7 @@ only be said when all names are known; `meaning.py` does that.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from bedside.logs.loop_names import loop_name
@@ -26,6 +27,7 @@ SYNONYMS = {
     "categorical_accuracy": "accuracy",
     "top1": "accuracy",
     "acc_top1": "accuracy",
+    "acc1": "accuracy",
 }
 # Names that whole projects use for one thing; llm.c and modded-nanogpt write trl, tel and norm.
 WHOLE = {
@@ -39,12 +41,14 @@ WHOLE = {
     "tloss": ("train", "loss"),
     "valoss": ("val", "loss"),
     "new scale": ("", "loss_scale"),
+    "l.r.": ("", "lr"),
+    "cost": ("train", "loss"),
 }
 # Beside "loss", these words say that it is the whole of it and not a part.
-WHOLE_LOSS = frozenset("total overall combined all full sum main objective".split())
+WHOLE_LOSS = frozenset("total tot overall combined all full sum main objective".split())
 PLAIN_LOSS = frozenset(
-    """lm mean avg average batch per tok token tokens model running smoothed ce cross entropy crossentropy nll mlm
-    language modeling mse bce ctc global raw the epoch step iter unscaled reduced""".split()
+    """lm mean avg avr average value batch per tok token tokens model running smoothed ce cross entropy crossentropy nll
+    mlm language modeling mse bce ctc global raw the epoch step iter unscaled reduced""".split()
 )
 # Words of metrics; of those that a bare name may have by chance, only with a split before them.
 METRICS = (UP | DOWN) - frozenset(
@@ -53,9 +57,13 @@ METRICS = (UP | DOWN) - frozenset(
 # Bookkeeping that evaluation writes beside its metrics; under val/ it would be judged as a metric.
 BOOKKEEPING = frozenset(
     """runtime second seconds time duration examples samples flos size count memory mb gb elapsed remaining eta speed
-    throughput tokens batches percentage progress timestamp ms gpu cpu util""".split()
+    throughput tokens batches percentage progress timestamp ms gpu cpu util wps wpb bsz ups updates wall
+    interval loader dataloader""".split()
 )
+# The losses of the pix2pix and CycleGAN code, of which half of all image translation is made, do not say so.
+_ADVERSARIAL = frozenset("g d a b gan l1 real fake adv vgg feat cycle idt".split())
 _AT_K = re.compile(r"@(\d+)$")  # Acc@1, recall@10
+_JOINED = re.compile(r"(?i)\b(train|val|valid|test|eval|dev)(loss|acc)\b")  # trainloss
 _DATALOADER = re.compile(r"/dataloader_idx_\d+$")
 
 
@@ -76,7 +84,7 @@ def read_name(name: str) -> Name:
 
 def _metric(name: str) -> Name:
     owner, name = _evaluation_set(_AT_K.sub(r"_top\1", name) if "@" in name else name)
-    split, words = _split(name)
+    split, words = _split(_JOINED.sub(r"\1_\2", name))
     words = [word for word in words if word not in ("metrics", "metric")]
     over = ""
     if len(words) > 1 and words[-1] in ("step", "epoch"):
@@ -94,9 +102,14 @@ def _metric(name: str) -> Name:
         words = ["perplexity"]  # `lm loss validation ppl`
     metric = "_".join(words)
     metric = SYNONYMS.get(metric, metric)
-    if split or METRICS & set(words):
+    if split or is_known(words):
         return Name(split or "train", "metric", metric, owner, over=over, words=tuple(words))
     return Name("", "other")
+
+
+def is_known(words: Iterable[str]) -> bool:
+    """Whether one of the words names a metric, alone or with a number: acc, acc5, map50."""
+    return any(word in METRICS or word.rstrip("0123456789") in METRICS for word in words)
 
 
 def _evaluation_set(name: str) -> tuple[str, str]:
@@ -132,13 +145,17 @@ def _split(name: str) -> tuple[str, list[str]]:
 def _is_loss(split: str, words: list[str]) -> bool:
     if words[-1] in ("ppl", "perplexity"):  # `lm loss validation ppl`
         return False
-    if "loss" in words or "nll" in words or "cross entropy" in " ".join(words):
+    if any(word.endswith("loss") for word in words) or "nll" in words or "cross entropy" in " ".join(words):
+        return True
+    if len(words) > 1 and (words[0] == "l" or set(words) <= _ADVERSARIAL):  # l_pix of BasicSR
         return True
     return bool(split) and words[-1] in ("ce", "crossentropy")
 
 
 def _loss_rank(words: list[str]) -> int:
     others = set(words) - {"loss", "losses"}
+    if "logloss" in others:  # what trees call it: logloss, binary_logloss
+        return 1
     if not others or others <= WHOLE_LOSS:
         return 0
     return 1 if others <= PLAIN_LOSS | WHOLE_LOSS else 2

@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.axis import axis_of, find_axis
+from bedside.logs.axis import AXES, axis_of, find_axis, plain
 from bedside.logs.format import Format, Unreadable, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
+from bedside.logs.words import SPLITS
 
 LONGEST_LINE = 2**22
 MOST_BYTES = 2**28
 DEEPEST = 3
+STATISTICS = {"mean", "std", "var", "num", "count", "min", "max", "median", "sum"}  # of one metric, as StyleGAN logs it
+SAYS_SPLIT = ("mode", "split", "phase", "stage", "subset")  # MMDetection: `"mode": "val"`
 
 
 def first_record(head: bytes) -> dict[str, Any]:
@@ -38,10 +41,16 @@ def first_record(head: bytes) -> dict[str, Any]:
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    record = flat(first_record(head))
-    if find_axis(record) is None:
+    """A record with a step and a metric; MMDetection's first tells of the machine, so the second counts as well."""
+    second = head.partition(b"\n")[2].partition(b"\n")[0]
+    return _is_record(first_record(head)) or (bool(first_record(head)) and _is_record(first_record(second)))
+
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    names = flat(record)
+    if find_axis(names) is None:
         return False
-    return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in record)
+    return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in names)
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -81,7 +90,9 @@ def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[st
     """`{"train": {"loss": 1}}` as `{"train/loss": 1}`."""
     found: dict[str, Any] = {}
     for key, value in record.items():
-        if isinstance(value, Mapping) and depth < DEEPEST:
+        if isinstance(value, Mapping) and "mean" in value and set(value) <= STATISTICS:
+            found[f"{prefix}{key}"] = value["mean"]
+        elif isinstance(value, Mapping) and depth < DEEPEST:
             found.update(flat(value, f"{prefix}{key}/", depth + 1))
         else:
             found[f"{prefix}{key}"] = value
@@ -97,7 +108,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
         if record is None:
             damaged += 1
         else:
-            rows.append(flat(record))
+            rows.append(_of_its_split(flat(record)))
     if damaged:
         log.note(f"{damaged} lines are no records and were left out.")
     often = Counter(name for row in rows for name, value in row.items() if number(value) is not None)
@@ -110,6 +121,26 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
         if step is not None:
             log.add_row(step, row, skip=tuple(axis.told_by))
     return log
+
+
+def _of_its_split(row: dict[str, Any]) -> dict[str, Any]:
+    """`{"mode": "val", "loss": 1}` as `{"val/loss": 1}`; its own count is of evaluation batches, and no step."""
+    split = next((SPLITS.get(str(row[key]).lower(), "") for key in SAYS_SPLIT if isinstance(row.get(key), str)), "")
+    if split not in ("val", "test"):
+        return row
+    counts = {name for name in row if plain(name) in AXES["step"]}
+    own = {name: value for name, value in row.items() if name not in counts or not _counts_batches(row)}
+    return {_in_split(name, split): value for name, value in own.items()}
+
+
+def _counts_batches(row: Mapping[str, Any]) -> bool:
+    return any(plain(name) in AXES["epoch"] for name in row)
+
+
+def _in_split(name: str, split: str) -> str:
+    meaning = read_name(name)
+    told = find_axis([name]) is not None or meaning.split in ("val", "test")
+    return f"{split}/{name}" if meaning.kind in ("loss", "metric") and not told else name
 
 
 def _filled(rows: Sequence[Mapping[str, Any]], name: str) -> list[float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 
 MOST_COLUMNS = 20_000
+_POINT = re.compile(r"\s*[-+]?\d+\.\d")
+_COMMA = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
 LOOKED_AT = 3  # rows that must be all numbers where no column tells the step
 
 
@@ -47,10 +50,11 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def _only_numbers(head: bytes, width: int) -> bool:
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()[1 : 1 + LOOKED_AT]
-    delimiter = delimiter_of(lines[0]) if lines else ","
-    rows = [line.split(delimiter) for line in lines]
-    return len(rows) == LOOKED_AT and all(len(row) == width and None not in map(number, row) for row in rows)
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    delimiter = delimiter_of(lines[0])
+    rows = [line.split(delimiter) for line in lines[1 : 1 + LOOKED_AT]]
+    cells = [cell if delimiter == "," else cell.replace(",", ".") for row in rows for cell in row if cell.strip()]
+    return len(rows) == LOOKED_AT and all(len(row) == width for row in rows) and None not in map(number, cells)
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -99,7 +103,16 @@ def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], set[int]]:
             except csv.Error:
                 damaged.add(len(rows))
     columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    if delimiter == ";":
+        columns = _decimal_points(columns)
     return _unique(names), columns, damaged
+
+
+def _decimal_points(columns: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """`1,25` between semicolons is 1.25, unless the table has decimal points as well."""
+    if any(_POINT.match(cell) for column in columns for cell in column):
+        return list(columns)
+    return [tuple(_COMMA.sub(r"\1.\2", cell) for cell in column) for column in columns]
 
 
 def _unique(names: Iterable[str]) -> list[str]:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from bedside.logs.config import settings_in_text
 from bedside.logs.format import HEAD, Format, Unreadable
-from bedside.logs.line_numbers import Found, tidy
+from bedside.logs.line_numbers import FILLERS, Found
 from bedside.logs.line_shapes import Shapes
 from bedside.logs.log import Column, Log
-from bedside.logs.names import read_name
+from bedside.logs.names import is_known, read_name
 from bedside.logs.numbers import number
 from bedside.logs.text_clock import STEPS, Clock
 from bedside.logs.text_table import row_of
@@ -30,6 +30,7 @@ LONGEST_NAME = 120
 MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
+FEW_UNITS = 100  # of the last digit that is printed: a rate that is never more is rounded to zero on its way down
 SKIPS = "skipped steps"  # the column of lines that say so
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
@@ -53,7 +54,7 @@ class _Reader:
         self.line += 1
         shape = self.shapes.of(text)
         skipped = shape.skips and bool(_SKIPPED.search(text))
-        found = (row_of(tidy(text), self.header) if self.header else []) or shape.read(text)
+        found: Sequence[Found] = (row_of(text, self.header) if self.header else []) or shape.read(text)
         if skipped and not any(each.name.lower() in STEPS for each in found):
             self._skipped(text)
             return
@@ -61,18 +62,22 @@ class _Reader:
             self.header = shape.header or self.header
             self.split = shape.split or self.split
             return
-        if self.clock.step is None or shape.config:
+        found = _told_apart(found)
+        trains = any(_is_training_loss(each, shape.split) for each in found)
+        if (self.clock.step is None and not trains) or shape.config or shape.command:
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
             if shape.command or (len(found) > A_DUMP and shape.config):
                 return
         if shape.summary:
             return
-        said = self.clock.read(found, evaluating=shape.split in ("val", "test"))
+        said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=trains)
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
-        for each in _told_apart(found):
-            if each.name not in said:
+        names: set[tuple[str, str]] = set()
+        for each in found:
+            if each.name not in said and (each.section, each.name) not in names:  # again: an average of it
+                names.add((each.section, each.name))
                 self._metric(each)
         if skipped:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
@@ -80,15 +85,24 @@ class _Reader:
     def _metric(self, each: Found) -> None:
         name = each.name
         meaning = read_name(name)
+        if meaning.kind == "other" and ": " in name:  # `Averaged stats: lr`
+            name = name.rsplit(": ", 1)[-1]
+            meaning = read_name(name)
         if not name or len(name) > LONGEST_NAME or meaning.kind in ("epoch", "clock"):
             return
+        known = meaning.kind == "loss" or is_known(meaning.words)
+        if meaning.kind == "metric" and ((" " in name and not known) or FILLERS & set(name.split())):
+            return  # `accuracy of the network on the 10000 test images`: a sentence, not a name
         judged = meaning.kind in ("loss", "metric")
+        split = each.section or self.split
         if judged and meaning.split in ("val", "test") and not meaning.owner:
             name = f"{meaning.split}/{meaning.metric}"  # `Validation: loss` and `[eval] … loss` are one
-        elif judged and self.split in ("val", "test") and not _says_split(name):
-            name = f"{self.split}/{meaning.metric}"
+        elif judged and split in ("val", "test") and not _says_split(name):
+            name = f"{split}/{meaning.metric}"
+        elif judged and each.section == "train" and not _says_split(name):
+            name = f"train/{meaning.metric}"
         step = self.clock.step
-        if step is None and not (judged and "val" in (self.split, meaning.split)):
+        if step is None and not (known and "val" in (split, meaning.split)):
             return  # before the first step only an evaluation of the untrained model is a reading
         value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
@@ -106,15 +120,28 @@ class _Reader:
 
     def finish(self) -> Log:
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
+        self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
         _drop_talk(self.log)
         _skipped_steps(self.log)
+        for name, column in self.log.columns.items():
+            meaning = read_name(name)
+            if meaning.split in ("val", "test") or meaning.over == "epoch":
+                self.log.columns[name] = _told_once(column)
+            elif meaning.kind == "lr":
+                self.log.columns[name] = _without_rounded_zeros(column)
+        self.log.columns = {name: column for name, column in self.log.columns.items() if len(column)}
         return self.log
 
 
 def _told_apart(found: Sequence[Found]) -> Sequence[Found]:
-    """`Train Loss: 1 | Acc: 0.5 | Val Loss: 2 | Acc: 0.4`: a name that comes twice belongs to the split before it."""
+    """`Train Loss: 1 | Acc: 0.5 | Val Loss: 2 | Acc: 0.4`: a name that comes twice belongs to the split before it.
+
+    In `loss train: 1, val: 2` the second is the same in another split.
+    """
+    if any(each.name.lower() in SPLITS for each in found):
+        found = [_as_the_one_before(each, before) for each, before in zip(found, (None, *found), strict=False)]
     names = [each.name for each in found]
     if len(set(names)) == len(names):
         return found
@@ -125,6 +152,18 @@ def _told_apart(found: Sequence[Found]) -> Sequence[Found]:
         again = split in ("val", "test") and meaning.kind == "metric" and names.count(each.name) > 1
         apart.append(replace(each, name=f"{split}/{meaning.metric}") if again and not _says_split(each.name) else each)
     return apart
+
+
+def _as_the_one_before(each: Found, before: Found | None) -> Found:
+    split = SPLITS.get(each.name.lower())
+    if split is None or before is None or read_name(before.name).kind not in ("loss", "metric"):
+        return each
+    return replace(each, name=f"{split}/{read_name(before.name).metric}")
+
+
+def _is_training_loss(each: Found, split: str) -> bool:
+    meaning = read_name(each.name)
+    return meaning.kind == "loss" and (meaning.split or each.section or split or "train") == "train"
 
 
 def _says_split(name: str) -> bool:
@@ -173,6 +212,29 @@ def read_lines(lines: Iterable[str]) -> Log:
     for line in lines:
         reader.read(line)
     return reader.finish()
+
+
+def _told_once(column: Column) -> Column:
+    """A progress bar repeats the last evaluation until the next: each is one reading, where it was first told."""
+    values = [None if math.isnan(value) else value for value in column.values]
+    new = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    lengths = sorted(after - at for at, after in zip(new, [*new[1:], len(column)], strict=True))
+    if len(new) < 2 or lengths[len(lengths) // 2] < 2:  # seldom or always the same: that is a finding
+        return column
+    return Column.of((column.steps[i], column.values[i], column.order[i]) for i in new)
+
+
+def _without_rounded_zeros(column: Column) -> Column:
+    """A rate printed as `0.000` is smaller than its digits can say, and not zero."""
+    largest = max((value for value in column.values if math.isfinite(value)), default=0.0)
+    unit = next((10.0**-digits for digits in range(1, 7) if _all_whole(column.values, 10.0**digits)), 0.0)
+    if 0.0 not in column.values or largest >= FEW_UNITS * unit:
+        return column
+    return Column.of(each for each in zip(column.steps, column.values, column.order, strict=True) if each[1])
+
+
+def _all_whole(values: Iterable[float], scale: float) -> bool:
+    return all(abs(value * scale - round(value * scale)) < 1e-6 for value in values if math.isfinite(value))
 
 
 def _drop_talk(log: Log) -> None:

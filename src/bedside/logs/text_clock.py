@@ -7,17 +7,19 @@ that only names an epoch counts when nothing finer was ever said.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
-from bedside.logs.line_numbers import Found
+from bedside.logs.line_numbers import LEADING, Found
 
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
     *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
-    *("update", "num_updates", "current_steps", "total_timesteps", "s"),
+    *("num_updates", "update", "up", "current_steps", "total_timesteps", "s"),
 )
 EPOCHS = ("epoch", "epochs", "ep")
-BATCHES = ("", "batch", "batches", "minibatch")  # no name at all: a progress bar's 10/100
+BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100
+_AT = ("at", "in", "after", "on", "for")  # `validation loss at iteration 500`
 
 
 class Clock:
@@ -31,10 +33,21 @@ class Clock:
         self._counted: tuple[float, float] | None = None  # (epoch, step) as the last line had them
         self._before = 0.0  # steps of the epochs that are over, where the count begins anew in each
         self._whole_run = False  # a named step counts: a bare 10/100 is then something else's progress
+        self._fractions = False  # epochs are told as 1.25, or beside a bar: a bare 10/100 counts over the run
+        self._last: Found | None = None  # the last bar, and the epoch when it was seen
+        self._epoch_of_last: float | None = None
+        self._bar: float | None = None  # the length of the last progress bar
+        self._bar_of_training: float | None = None  # of the bar, 0 if none, under which a training loss was read
 
-    def read(self, found: Sequence[Found], *, evaluating: bool) -> set[str]:
-        """Take the step from a line's numbers; returns the names that told it, which are no metrics."""
+    def read(self, found: Sequence[Found], *, evaluating: bool, trains: bool = False) -> set[str]:
+        """Take the step from a line's numbers; returns the names that told it, which are no metrics.
+
+        `trains` says that the line has a training loss of its own.
+        """
         named = {_plain(each.name): each for each in reversed(found)}
+        bar = next((each for each in found if not each.name and each.total), None)
+        if bar is not None:
+            named[""] = bar  # the first of several bare numbers that is one of so many
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = _first(STEPS, named, lambda each: each.whole)
         epoch = _first(EPOCHS, named, lambda each: True)
@@ -42,8 +55,15 @@ class Clock:
         said = {each.name for each in (nested, step, epoch, batch) if each is not None}
         if evaluating and step is None and (nested is not None or batch is not None):
             return said  # batches of an evaluation do not move the run
+        if bar is not None and batch is bar and not trains and self._bar_of_training not in (None, bar.total):
+            batch = None  # another bar than that of the training: an evaluation, a download
+        elif bar is not None:
+            self._bar = bar.total
+        if trains and self._bar_of_training is None:
+            self._bar_of_training = self._bar or 0.0
         if epoch is not None and nested is not epoch:
             self._epoch = epoch.value
+            self._fractions |= epoch.value != int(epoch.value) if math.isfinite(epoch.value) else False
             self._say("epochs", epoch.total)
         if nested is not None and nested.inner is not None:
             self._within(nested.value, nested.inner)
@@ -53,8 +73,10 @@ class Clock:
         elif batch is not None and not batch.total:
             self._over_all(batch)
         elif batch is not None and not self._whole_run:
-            within = self._epoch is not None and self._epoch == int(self._epoch)
-            self._within(self._epoch or 0.0, batch) if within else self._at(batch.value)
+            self._along(batch)
+        elif epoch is None and LEADING in named and named[LEADING].whole:
+            said.add(LEADING)
+            self._over_all(named[LEADING])
         elif epoch is not None and (self.step is None or self.axis == "epoch"):
             self.step = epoch.value
         return said
@@ -74,6 +96,21 @@ class Clock:
         self._say("steps_per_epoch", batch.total)
         self._at(epoch * (batch.total or 0.0) + batch.value)
 
+    def _along(self, bar: Found) -> None:
+        """A bare 10/100: within the epoch that was named, or over the run, or over epochs that nobody names."""
+        last, self._last = self._last, bar
+        before, self._epoch_of_last = self._epoch_of_last, self._epoch
+        if last is not None and bar.total == last.total != last.value < bar.value and self._epoch != before:
+            self._fractions = True  # another epoch, and the bar goes on
+        if self._epoch is not None and not self._fractions:
+            self._within(self._epoch, bar)
+            return
+        if self._fractions:
+            self._say("max_steps", bar.total)
+        elif last is not None and bar.total == last.total == last.value > bar.value:  # the bar was full: an epoch
+            self._before += bar.total or 0.0
+        self._at(self._before + bar.value)
+
     def _at(self, step: float) -> None:
         self.axis, self.step = "step", step
 
@@ -84,9 +121,12 @@ class Clock:
 
 def _plain(name: str) -> str:
     """`Train Epoch`, `train/step` and `Summary: Epoch` as what they count."""
-    plain = name.lower().rsplit(": ", 1)[-1]
+    plain = name.lower().rsplit(": ", 1)[-1].rstrip(".")
     for before in ("trainer/", "train/", "train "):
         plain = plain.removeprefix(before)
+    words = plain.split()
+    if len(words) > 2 and words[-2] in _AT and words[-1] in (*STEPS, *EPOCHS):
+        return words[-1]
     return plain
 
 
