@@ -46,3 +46,8 @@ def test_stays_silent_when_a_strange_batch_did_not_matter():
 def test_stays_silent_when_sizes_vary_widely_anyway():
     wide = np.exp(2 * random.standard_normal(300))
     assert not check(changed(LOSS, _200=500.0), changed(wide, _200=30.0))
+
+
+def test_speaks_when_the_network_got_the_batch_right_and_was_thrown_off_by_its_gradient():
+    [found] = check(changed(LOSS, _201=25.0), changed(SIZE, _200=25.0))
+    assert found.first_step == 200

@@ -53,3 +53,9 @@ def test_speaks_when_a_cosine_without_restarts_comes_back_up_after_its_end():
 def test_stays_silent_on_cycles_whose_scheduler_is_not_known():
     lr = 0.1 * 0.5 * (1 + np.cos(np.pi * np.arange(300) / 200))
     assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=lr))
+
+
+def test_speaks_sooner_when_the_scheduler_is_known_to_be_over():
+    made = {"schedulers": [{"name": "CosineAnnealingLR", "T_max": 250, "total": 250, "stepped": 300}]}
+    [found] = schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(250, 300), config=made))
+    assert 240 <= found.first_step <= 250

@@ -40,3 +40,15 @@ def test_does_not_judge_a_run_that_is_still_warming_up():
 
 def test_says_nothing_when_nothing_moves_at_all_because_that_has_other_causes():
     assert not undersized_update.check(a_run(loss=FLAT, lr=0.0, relative_update_norm=0.0))
+
+
+def test_says_at_once_that_steps_of_a_millionth_lead_nowhere():
+    few = {"loss": [2.3] * 25, "lr": 1e-7}
+    assert undersized_update.check(a_run(**few, relative_update_norm=1e-6))
+    assert isinstance(undersized_update.examine(a_run(**few, relative_update_norm=2e-5)), NotExamined)
+
+
+def test_waits_for_the_end_of_a_warm_up():
+    rate = [1e-8 * k for k in range(1, 61)]
+    early = undersized_update.examine(a_run(loss=[2.3] * 60, lr=rate, relative_update_norm=1e-6))
+    assert "warm-up" in early.reason

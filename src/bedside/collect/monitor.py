@@ -153,6 +153,7 @@ class Monitor:
             replay(self._run_dir, self._growing, rank)
         self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE, self._rules)
         self._last_flush = self._looked_over = time.perf_counter()
+        self._divided: bool | None = None  # what was last said about micro-batches
         self._pulse.start_counting(self._layout)
         self._handles = [
             handle
@@ -593,6 +594,7 @@ class Monitor:
         self._freight.unload()
         self._categories.collect()
         losses = self._pulse.flush()
+        self._note_accumulation()
         for collector in list(self._collectors):
             self._safely(collector, self._collect_rows)
         learnt, self._patient.facts = self._patient.facts, {}
@@ -608,7 +610,6 @@ class Monitor:
         if final:
             self._tell_categories(final=True)
             self._write_parameters()
-            self._note_accumulation()
             self._event("cost", self._governor.described())
             self._store.commit()
 
@@ -650,8 +651,9 @@ class Monitor:
             self._event("unstepped", {"backwards": self._losses.waiting})
 
     def _note_accumulation(self) -> None:
-        if self._pulse.divided is not None:
-            self._event("accumulation", {"divided": self._pulse.divided})
+        if self._pulse.divided is not self._divided:
+            self._divided = self._pulse.divided
+            self._event("accumulation", {"divided": self._divided})
 
     def _still_open(self, call: str) -> None:
         if self._closed:

@@ -8,8 +8,9 @@ The gradient of such a batch throws the weights out of their basin and stays in 
 steps. It is the data and not the learning rate: the same batch does it again in every epoch.
 
 ## How it decides
-The loss leaps out of its own past (as in loss-spike, or for good), and at that very step the size of the inputs differs
-from their median by more than `ratio`, and by more than `far` times its usual deviation.
+At a step the size of the inputs differs from their median by more than `ratio`, and by more than `far` times its usual
+deviation; and the loss leaps out of its own past at that very step, or at the next one: a network may get a strange
+sample right, and be thrown off by its gradient all the same.
 
 ## When it is wrong
 Data with sizes over many orders of magnitude: then the usual deviation is large, and nothing stands out.
@@ -96,11 +97,11 @@ def bad_batch(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _leap(losses: Series, step: int, limits: Limits) -> tuple[float, float] | None:
-    """The level before and the loss at that step, if it leapt there."""
-    before, here = losses.before(step).finite().tail(PAST), losses.since(step).head(1)
-    if len(before) < 5 or not here or here.first_step != step:
+    """The level before, and the loss at that step or the next, if it leapt there."""
+    before, here = losses.before(step).finite().tail(PAST), losses.since(step).before(step + 2)
+    if len(before) < 5 or not here:
         return None
-    level, noise, then = before.median(), mad(before.values), here.last
+    level, noise, then = before.median(), mad(before.values), float(here.values.max())  # NaN, if there is one
     if not math.isfinite(then):
         return level, then
     return (level, then) if then - level > max(limits.leap * abs(level), limits.far * noise) else None

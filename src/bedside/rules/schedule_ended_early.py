@@ -10,8 +10,9 @@ change of batch size, for one rank instead of eight. Everything after its end is
 
 ## How it decides
 The rate came down by degrees to below a thousandth of its peak, and no longer changes; `share` of the steps (of those
-planned, when the plan is known) come after that. PyTorch's cosine without restarts does not rest at its end but comes
-back up: when the scheduler is known to be that one, a rate that rises again to `up` of its peak is the same mistake.
+planned, when the plan is known) come after that. `still` of them are enough when the scheduler itself was seen, knows
+its length, and left a rate of zero. PyTorch's cosine without restarts does not rest at its end but comes back up: when
+the scheduler is known to be that one, a rate that rises again to `up` of its peak is the same mistake.
 
 ## When it is wrong
 A deliberate cool-down in which only statistics are collected (batch norm, averaged weights).
@@ -50,6 +51,8 @@ from bedside.rules.schedule import Schedule, planned_steps, read_schedule, sched
 @dataclass(frozen=True)
 class Limits:
     share: float = 1 / 3  # of the run: less may be a margin left on purpose
+    still: float = 0.1  # of the run, at a rate of zero, which serves no purpose: more than a rounded number of epochs
+    zero: float = 1e-6  # of the peak: float32 weights no longer notice
     up: float = 0.1  # of the peak: enough to undo what the low rate had settled
     readings: int = 20  # of the learning rate, and as many steps at rest
 
@@ -71,7 +74,8 @@ def schedule_ended_early(run: Run, limits: Limits) -> Iterator[Finding]:
     ended, rest = int(rates.steps[schedule.vanished]), int(rates.steps[min(schedule.resting, len(rates) - 1)])
     length = max(run.steps, planned_steps(run))
     share = 1 - ended / length
-    if share < limits.share:
+    over = rates.last <= limits.zero * schedule.peak and any("total" in each for each in schedulers(run))
+    if share < (limits.still if over else limits.share):
         return
     yield schedule_ended_early.finding(
         f"The learning rate came to its end at {moment(run, ended)}, and {percent(share)} of the run followed: the "

@@ -10,8 +10,9 @@ hour of it is lost.
 
 ## How it decides
 ‖update‖ / ‖weights‖ is below `small`, by the median over the steps whose learning rate is at least `main` of its peak
-(warm-up and the end of a schedule are meant to be small), no module moves at a `healthy` pace (a dead layer makes some
-of them slow, never all), and the loss has improved by less than `improved`.
+(warm-up and the end of a schedule are meant to be small; while it warms up it is too early to say), no module moves at
+a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
+Steps below a tenth of `small` are told after `clear` readings, others after `readings`.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
@@ -49,6 +50,7 @@ from bedside.rules.advice import learning_rate, new_learning_rate
 from bedside.rules.leaves import leaves
 from bedside.rules.losses import training_loss_to_fall
 from bedside.rules.rule import rule
+from bedside.rules.schedule import warming_up
 from bedside.rules.windows import spread_evenly
 
 
@@ -59,15 +61,19 @@ class Limits:
     improved: float = 0.05  # of the first loss: less is a plateau
     main: float = 0.1  # of the peak learning rate: below it a schedule is beginning or ending
     readings: int = 50  # in that main part; fewer steps cannot get far at any learning rate
+    clear: int = 20  # readings, as for any verdict, for steps with which 10,000 would not get far either
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
 
 
 @rule("UPD102", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
 def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
-    if len(ratios) < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of relative_update_norm, has {len(ratios)}")
     usual = spread_evenly(ratios).median()
+    fewest = limits.clear if usual < limits.small / 10 else limits.readings
+    if len(ratios) < fewest:
+        raise NotEnough(f"{fewest} readings of relative_update_norm, has {len(ratios)}")
+    if warming_up(run):
+        raise NotEnough("steps after the warm-up of the learning rate")
     if not 0 < usual < limits.small:
         return
     modules = [

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, Severity
+from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, MICRO_BATCHES, TRAINING_FORWARDS
 from bedside.report.wording import number
@@ -47,12 +47,15 @@ from bedside.rules.rule import rule
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 2  # micro-batches: with one there is nothing to divide by
+    steps: int = 10  # readings: the way of the loop, not of its first steps
 
 
 @rule("LOP107", severity=Severity.WARNING, needs=[MICRO_BATCHES, TRAINING_FORWARDS], limits=Limits())
 def unscaled_accumulation(run: Run, limits: Limits) -> Iterator[Finding]:
     known = run.events_of("accumulation")
     batches = run.series(MICRO_BATCHES.name)
+    if len(batches) < limits.steps:
+        raise NotEnough(f"{limits.steps} readings of {MICRO_BATCHES.name}, has {len(batches)}")
     usual = batches.median()
     if not known or known[-1].data.get("divided") is not False or not usual >= limits.fewest:
         return

@@ -13,18 +13,26 @@ Seed 2, "training loss spikes then recovers: a bad batch"; seed 3, "sudden loss 
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+from bedside.record.run import Run
 from bedside.zoo import data, models
 from bedside.zoo.loop import cross_entropy, validate
 from bedside.zoo.specimen import Case, specimen
 
 
+def _first_that_hurts(run: Run) -> int:
+    """A broken picture that the network gets right all the same has no gradient, and does nothing."""
+    gradient = run.series("grad_norm")
+    return int(gradient.steps[np.argmax(gradient.values > 10 * np.median(gradient.values))])
+
+
 @specimen(
-    kind="conv net",
+    kind="MLP",
     expects=[["loss-spike", "bad-batch", "extreme-input", "exploding-gradient"]],
     doses={"mild": 200.0, "marked": 500.0, "severe": 2000.0},
-    onset=70,
+    onset=_first_that_hurts,
     harm=lambda sick, twin: sick.loss.values[70:].max() > 2 * twin.loss.values[70:].max(),
 )
 def batch_outliers(case: Case) -> None:
