@@ -51,4 +51,4 @@ def test_says_at_once_that_steps_of_a_millionth_lead_nowhere():
 def test_waits_for_the_end_of_a_warm_up():
     rate = [1e-8 * k for k in range(1, 61)]
     early = undersized_update.examine(a_run(loss=[2.3] * 60, lr=rate, relative_update_norm=1e-6))
-    assert "warm-up" in early.reason
+    assert "warm-up" in str(early)
