@@ -81,3 +81,18 @@ def test_a_gradient_that_climbed_is_not_one_wild_batch():
     losses = [2.3 * 0.97**k for k in range(70)] + [50.0] * 10 + [3.0] * 40
     [found] = oversized_update.check(a_run(loss=losses, lr=0.1, relative_update_norm=ratios, grad_norm=norms))
     assert found.first_step == 60
+
+
+def with_dead_units(ratios):
+    losses = [2.3 * 0.98**k for k in range(120)]
+    return a_run(loss=losses, lr=0.4, relative_update_norm=ratios, dead_fraction={"1": [0.0] * 20 + [0.9] * 100})
+
+
+def test_is_a_warning_when_units_died_while_the_weights_were_replaced():
+    [found] = oversized_update.check(with_dead_units([0.08] * 30 + [0.01] * 90))
+    assert (found.severity, found.first_step) == (Severity.WARNING, 0)
+    assert found.message.endswith("times over by step 20, and 90 % of the units of `1` died.")
+
+
+def test_stays_silent_when_units_died_of_something_else():
+    assert not oversized_update.check(with_dead_units([0.005] * 120))

@@ -9,16 +9,17 @@ A network is trained by many small corrections. A few steps as long as the weigh
 what was learned) and leave saturated or dead units behind, from which a smaller learning rate cannot return.
 
 ## How it decides
-Two patterns in ‖update‖ / ‖weights before it‖, each judged together with the fate of the loss:
+Three patterns in ‖update‖ / ‖weights before it‖, each judged together with the fate of the loss or of the units:
 
 - a burst: steps above `large`, one after the other, that add up to more than `replaced`;
-- no end: above `sustained` at the median of the last quarter of the run.
+- no end: above `sustained` at the median of the last quarter of the run;
+- at the cost of units: steps above `sustained` add up to more than `replaced` while most units of a layer die.
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
-times that level and then recovered, or has not `halved` since; a note when a burst did no visible harm. A burst that
-one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose above `sustained`
-and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose
-memory is empty then).
+times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
+harm. A burst that one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose
+above `sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty
+then).
 
 ## When it is wrong
 Weights that start at almost nothing, or that weight decay has shrunk to nothing (shrinking-weights): any step is large
@@ -45,7 +46,7 @@ to 2.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,8 +54,8 @@ import numpy as np
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.record.vocabulary import GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.report.wording import number
+from bedside.record.vocabulary import DEAD_FRACTION, GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
+from bedside.report.wording import number, percent
 from bedside.rules.advice import learning_rate, moment, new_learning_rate
 from bedside.rules.rule import rule
 from bedside.rules.windows import spread_evenly
@@ -73,6 +74,7 @@ class Limits:
     steps: int = 3  # of a burst: one long first step often leads somewhere good
     wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
     recent: int = 5  # readings right before a burst
+    dead: float = 0.8  # of the units of a layer, as in dead-units
     readings: int = 20  # of the loss after a burst: time to come back
 
 
@@ -104,6 +106,8 @@ def oversized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         )
         if again and again.severity > Severity.NOTE:  # with a falling loss the layers do not mind large steps
             found = again
+    if found is None or found.severity == Severity.NOTE:
+        found = _units_died(run, ratios, against, limits) or found
     if found:
         yield found
 
@@ -136,6 +140,31 @@ def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst
     above = np.flatnonzero(against > limits.sustained)
     first, total = int(ratios.steps[above[0]]), usual * len(above)
     return Burst(first, ratios.last_step, len(above), usual, total, limits.target, first)
+
+
+def _units_died(run: Run, ratios: Series, against: Values, limits: Limits) -> Finding | None:
+    """Large steps that replaced the weights while most units of a layer died; the loss may fall all the same."""
+    shares = {s.owner: s.median(limits.recent) for s in run.of(DEAD_FRACTION.name) if s}
+    worst = max(shares, key=lambda owner: shares[owner], default="")
+    if not worst or shares[worst] <= limits.dead:
+        return None
+    dead = run.series(DEAD_FRACTION.name, worst)
+    died = int(dead.steps[int(np.argmax(dead.values > shares[worst] / 2))])
+    until = against[ratios.steps <= died]
+    large = np.flatnonzero(until > limits.sustained)
+    total = float(until[large].sum())
+    if total < limits.replaced:
+        return None
+    first, largest = int(ratios.steps[large[0]]), float(until[large].max())
+    return _finding(
+        run,
+        Burst(first, died, len(large), largest, total, limits.first_target, first),
+        f"Steps of up to {number(largest, 2)} times the weights",
+        f"they replaced the weights {number(total, 2)} times over by {moment(run, died)}, and "
+        f"{percent(shares[worst])} of the units of `{worst}` died",
+        Severity.WARNING,
+        {"dead_share": shares[worst]},
+    )
 
 
 def _rose(against: Values, level: float) -> int:
@@ -185,24 +214,32 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
         severity, fate = Severity.WARNING, f"only came from {number(level)} to {number(end)}"
     else:
         severity, fate = Severity.NOTE, "did not suffer visibly"
+    levels = {"loss_before": level, "loss_peak": peak, "loss_at_end": end}
+    return _finding(
+        run, burst, what, f"the loss {fate}", severity, levels, sure=lost and burst.total > 3 * limits.replaced
+    )
+
+
+def _finding(
+    run: Run,
+    burst: Burst,
+    what: str,
+    fate: str,
+    severity: Severity,
+    facts: Mapping[str, float],
+    *,
+    sure: bool = False,
+) -> Finding:
     old = learning_rate(run, burst.first)
     new = old * burst.target / burst.largest
     lower = new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Lower the learning rate 100-fold."
+    rate = f" (learning rate {number(old)})" if math.isfinite(old) else ""
     return oversized_update.finding(
-        f"{what} from {moment(run, burst.first)} on"
-        + (f" (learning rate {number(old)})" if math.isfinite(old) else "")
-        + f": the loss {fate}.",
+        f"{what} from {moment(run, burst.first)} on{rate}: {fate}.",
         first_step=burst.began,
         last_step=burst.last,
-        confidence=0.95 if lost and burst.total > 3 * limits.replaced else 0.8,
-        evidence={
-            "largest": burst.largest,
-            "total": burst.total,
-            "loss_before": level,
-            "loss_peak": peak,
-            "loss_at_end": end,
-            "learning_rate": old,
-        },
+        confidence=0.95 if sure else 0.8,
+        evidence={"largest": burst.largest, "total": burst.total, **facts, "learning_rate": old},
         series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
         could_also_be=(
             "An initialisation far too large: look at the loss of the very first batch, which should be near chance.",
