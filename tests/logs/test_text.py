@@ -305,6 +305,10 @@ PROGRAMS = {
         "Epoch 1 | iter 8 step 2 | loss train: 4.431, val: 4.6 | iter time: 312.11 ms (step)",
         {"loss": {1: 4.531, 2: 4.431}, "val/loss": {2: 4.6}},
     ),
+    "Diffusers": (
+        "Steps:   7%|▎     | 20/300 [00:12<1:02:11,  1.21s/it, lr=3.00e-04, step_loss=0.125]",
+        {"loss": {20: 0.125}, "lr": {20: 3e-4}},
+    ),
     "torchtune's bar": (
         "1|20|Loss: 2.25:   7%|▎     | 20/300 [00:12<1:02:11,  1.21s/it]",
         {"loss": {20: 2.25}},
@@ -494,3 +498,38 @@ def test_a_sentence_about_the_test_images_is_no_metric():
 
 def test_the_first_record_is_no_setting():
     assert "learning_rate" not in run_of("step 1 loss 3.0 lr 1e-6", "step 2 loss 2.0 lr 2e-6").config
+
+
+def test_what_keras_says_about_its_checkpoints_is_no_reading():
+    lines = []
+    for epoch, (loss, before) in enumerate([(0.9, "inf"), (0.8, "0.90000"), (0.7, "0.80000")], 1):
+        lines += [
+            f"Epoch {epoch}/3",
+            f"80/80 [=======] - ETA: 0s - loss: {loss}",
+            f"Epoch {epoch}: val_loss improved from {before} to {loss}, saving model to model.h5",
+            f"80/80 [=======] - 15s 145ms/step - loss: {loss} - val_loss: {loss}",
+            f"Epoch {epoch}: ReduceLROnPlateau reducing learning rate to 0.0001.",
+        ]
+    run = run_of(*lines, "Epoch 4: val_loss did not improve from 0.70000")
+    assert run.series("val/loss").values.tolist() == run.loss.values.tolist() == [0.9, 0.8, 0.7]
+    assert not any("improve" in vital or vital == "lr" for vital, _ in run.keys)
+
+
+def test_a_name_may_tell_its_step_or_its_window_first():
+    run = run_of(*(f"Train Loss at Epoch {e}: 0.{9 - e}\nValidation Loss at Epoch {e}: 0.{8 - e}" for e in range(3)))
+    assert curve(run.loss) == {0: 0.9, 1: 0.8, 2: 0.7}
+    assert curve(run.series("val/loss")) == {0: 0.8, 1: 0.7, 2: 0.6}
+    run = run_of(*(f"Episode {e} | avg reward (last 10): {20 + e} | avg loss: 0.{9 - e}" for e in (1, 2, 3)))
+    assert curve(run.loss) == {1: 0.8, 2: 0.7, 3: 0.6}
+    assert curve(run.series("train/avg_reward")) == {1: 21, 2: 22, 3: 23}
+
+
+def test_lines_without_any_step_are_counted_if_they_are_many():
+    run = run_of(*(f"loss:0.{99 - i}, accuracy:0.{10 + i}" for i in range(20)))
+    assert len(run.loss) == 20
+    assert any("counted" in note for note in run.notes)
+    assert not read_lines(["loss: 0.5", "loss: 0.4"])
+
+
+def test_a_bar_of_steps_tells_how_many_there_will_be():
+    assert run_of("Steps:   7%|▎     | 20/300 [00:12<1:02:11,  1.21s/it, step_loss=0.125]").config["max_steps"] == 300

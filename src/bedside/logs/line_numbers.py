@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from bedside.logs.words import SPLITS
+from bedside.logs.words import SPLITS, split_words
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Dates, clock times, versions, addresses and paths hold digits that are no readings.
@@ -49,6 +49,9 @@ _NUMBER = re.compile(
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 MOST_IN_A_LINE = 2_000
+_CLOSES = re.compile(r"\s?\)\s?[:=]")
+_AT = re.compile(r"(?i)(.+?)\s(?:at|in|after|on|for)\s(epoch|step|iteration|iter)$")
+_BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
 LEADING = "[]"  # the name of a number in brackets that a line begins with
 # `[valid] loss=2`, `| Val: loss 2`: what follows is measured there, until the line says another.
 _SECTION = re.compile(
@@ -123,15 +126,25 @@ def line_numbers(line: str) -> list[Found]:
 def spots_in(line: str) -> list[Spot]:
     """Where the readings of a tidy line are. A list gives its first element; an average in brackets is left out."""
     found: list[Spot] = []
-    end, section = 0, ""
+    end, section, waiting = 0, "", ""  # the last: a name whose number comes after this one
     for match in _NUMBER.finditer(line):
         gap = line[end : match.start()]
         end = match.end()
         announced = _SECTION.findall(gap)
         section = SPLITS[announced[-1].lower()] if announced else section
-        name = match["of"] or _name(gap)
+        name = match["of"] or _name(gap) or waiting
+        waiting = ""
+        if _CLOSES.match(line, end) and "(" in gap and split_words(name)[-1:] not in (["epoch"], ["step"], ["iter"]):
+            waiting = _name(gap.partition("(")[0])  # `avg reward (last 10): 28.1`
+            if waiting:
+                continue
+        at = _AT.match(name)
+        if at:  # `Train loss at epoch 3: 0.5`
+            waiting, name = at[1], at[2]
         if not found and not name and gap.strip() == "[" and line[end : end + 1] == "]":
             name = LEADING  # XGBoost and LightGBM: `[10]  train-rmse: 0.5`
+        label = _BAR_OF.search(gap) if match["total"] and not name else None
+        name = label[1] if label else name
         total = slice(*match.span("total")) if match["total"] else None
         kind = "special" if match["special"] else "ordinal" if match["of"] else "number"
         each = Spot(name, slice(*match.span(kind)), total, (match["unit"] or "").strip() == "%", section=section)

@@ -91,7 +91,7 @@ def _metric(name: str) -> Name:
         over, words = words[-1], words[:-1]
     elif len(words) > 1 and words[0] == "epoch" and words[1] != "time":  # Keras in TensorBoard: epoch_loss
         words = words[1:]
-    if not words or words[0] in ("final", "best", "target", "min", "max"):  # about the run, not about a step
+    if not words or words[0] in ("final", "initial", "best", "target", "min", "max"):  # about the run, not about a step
         return Name(split, "other")
     if _is_loss(split, words):
         metric = "_".join(words)

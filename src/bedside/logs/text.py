@@ -30,7 +30,9 @@ LONGEST_NAME = 120
 MOST_NAMES = 5_000
 SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
+TELLING = frozenset("improve improved from decreased increased reduced reducing than".split())  # Keras' checkpoints
 FEW_UNITS = 100  # of the last digit that is printed: a rate that is never more is rounded to zero on its way down
+ENOUGH = 10  # readings that make lines without any step a log
 SKIPS = "skipped steps"  # the column of lines that say so
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
@@ -47,6 +49,7 @@ class _Reader:
         self.shapes = Shapes()
         self.header: list[str] = []  # of a table in the text
         self.split = ""  # what the lines at hand measure
+        self.unclocked = Log("text")  # readings before any step was told
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
 
@@ -91,7 +94,8 @@ class _Reader:
         if not name or len(name) > LONGEST_NAME or meaning.kind in ("epoch", "clock"):
             return
         known = meaning.kind == "loss" or is_known(meaning.words)
-        if meaning.kind == "metric" and ((" " in name and not known) or FILLERS & set(name.split())):
+        words = set(name.lower().split())
+        if TELLING & words or (meaning.kind == "metric" and ((len(words) > 1 and not known) or FILLERS & words)):
             return  # `accuracy of the network on the 10000 test images`: a sentence, not a name
         judged = meaning.kind in ("loss", "metric")
         split = each.section or self.split
@@ -103,7 +107,9 @@ class _Reader:
             name = f"train/{meaning.metric}"
         step = self.clock.step
         if step is None and not (known and "val" in (split, meaning.split)):
-            return  # before the first step only an evaluation of the untrained model is a reading
+            if known:  # before the first step only an evaluation is a reading
+                self.unclocked.add(name, float(self.line), each.value, float(self.line))
+            return
         value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
             self.log.add(name, step or 0.0, value, float(self.line))
@@ -120,6 +126,10 @@ class _Reader:
 
     def finish(self) -> Log:
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
+        if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH:
+            for name, column in self.unclocked.columns.items():
+                self.log.columns[name] = Column.of(zip(column.order, column.values, column.order, strict=True))
+            self.log.note("No line tells a step: they were counted.")
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)

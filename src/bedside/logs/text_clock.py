@@ -15,11 +15,10 @@ from bedside.logs.line_numbers import LEADING, Found
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
     *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
-    *("num_updates", "update", "up", "current_steps", "total_timesteps", "s"),
+    *("num_updates", "update", "up", "current_steps", "total_timesteps", "s", "episode", "episodes"),
 )
 EPOCHS = ("epoch", "epochs", "ep")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100
-_AT = ("at", "in", "after", "on", "for")  # `validation loss at iteration 500`
 
 
 class Clock:
@@ -124,9 +123,6 @@ def _plain(name: str) -> str:
     plain = name.lower().rsplit(": ", 1)[-1].rstrip(".")
     for before in ("trainer/", "train/", "train "):
         plain = plain.removeprefix(before)
-    words = plain.split()
-    if len(words) > 2 and words[-2] in _AT and words[-1] in (*STEPS, *EPOCHS):
-        return words[-1]
     return plain
 
 
