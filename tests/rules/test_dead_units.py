@@ -37,5 +37,12 @@ def test_stays_silent_on_a_handful_of_units():
     assert not dead_units.check(run)
 
 
+def test_is_a_note_when_a_small_layer_went_beyond_a_half_by_chance():
+    [found] = dead_units.check(a_run(loss=2.0, dead_fraction={"code": 0.8125}, dead_units={"code": 13.0}))
+    assert found.severity == Severity.NOTE
+    [found] = dead_units.check(a_run(loss=2.0, dead_fraction={"code": 0.8125}, dead_units={"code": 52.0}))
+    assert found.severity == Severity.WARNING
+
+
 def test_says_what_it_needs():
     assert isinstance(dead_units.examine(a_run(loss=2.0)), NotExamined)

@@ -11,6 +11,8 @@ Typical: a learning rate too high in the first steps, biases far below zero, inp
 ## How it decides
 The share of dead units at the end of the run, as the median of the last readings. Healthy nets have up to half of them
 dead in their widest layers, so above `some` it is a note, above `most` a warning, and an error when not one is alive.
+A small layer goes beyond a half by chance (of sixteen units, thirteen), so a warning is also `sigmas` of a fair coin
+beyond `some`.
 
 ## When it is wrong
 Layers far wider than the task needs, pruned layers, and units that wait for a rare kind of input.
@@ -31,6 +33,7 @@ ACT101 dead-units: 93 % of the units of `back.relu` are dead: no input activates
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -50,22 +53,21 @@ from bedside.rules.statistics import how_sure
 class Limits:
     some: float = 0.5  # healthy nets of many widths and rates stay at or below 0.45 (measured on digits)
     most: float = 0.8  # from here on those nets learnt visibly less than their twins
+    sigmas: float = 3.0  # of the share of that many coins: chance does it once in a thousand layers
     last: int = 5  # readings that make "now"
     fewest_units: int = 8  # a layer of fewer has no typical share
 
 
 @rule("ACT101", severity=Severity.WARNING, needs=[DEAD_FRACTION.per_owner], limits=Limits())
 def dead_units(run: Run, limits: Limits) -> Iterator[Finding]:
-    now = {
-        s.owner: s.median(limits.last)
-        for s in run.of(DEAD_FRACTION.name)
-        if s and _units(run, s) >= limits.fewest_units
-    }
-    worst = max(now, key=lambda owner: now[owner], default="")
-    if not worst or not now[worst] > limits.some:
+    units = {s.owner: _units(run, s) for s in run.of(DEAD_FRACTION.name) if s}
+    now = {o: run.series(DEAD_FRACTION.name, o).median(limits.last) for o in units if units[o] >= limits.fewest_units}
+    warned = [owner for owner in now if now[owner] > max(limits.most, _beyond_chance(units[owner], limits))]
+    limit = limits.most if warned else limits.some
+    affected = warned or [owner for owner in now if now[owner] > limits.some]
+    if not affected:
         return
-    limit = limits.most if now[worst] > limits.most else limits.some
-    affected = [owner for owner in now if now[owner] > limit]
+    worst = max(affected, key=lambda owner: now[owner])
     series = run.series(DEAD_FRACTION.name, worst)
     onset = _stays_above(series, limit)
     others = f" and more than {percent(limit)} of {listed(f'`{o}`' for o in affected if o != worst)}"
@@ -87,6 +89,11 @@ def dead_units(run: Run, limits: Limits) -> Iterator[Finding]:
             "Start with He initialisation and zero biases, and normalise the inputs.",
         ),
     )
+
+
+def _beyond_chance(units: float, limits: Limits) -> float:
+    """The share that as many coins do not reach; of very few, all but all."""
+    return min(0.999, limits.some + limits.sigmas * 0.5 / math.sqrt(units))
 
 
 def _stays_above(series: Series, limit: float) -> int:
