@@ -38,3 +38,23 @@ def test_stays_silent_when_nothing_moves_because_then_it_is_not_about_a_module()
 def test_stays_silent_when_the_learning_rate_has_gone_and_some_steps_round_to_zero():
     fading = 0.1 * 0.8 ** np.arange(100)
     assert not check({"": fading, "front": fading, "head": np.where(fading > 1e-6, fading, 0)})
+
+
+def with_a_step_of(size, lr=1e-9):
+    moves = {"": 0.1, "front": size, "head": 0.1}
+    return a_run(
+        loss=[2.0] * 100,
+        update_norm=moves,
+        param_norm={"front": 5.0, "head": 1.0},
+        grad_norm={"front": 1.0, "head": 2.0},
+        lr={"": lr, "group_1": 1e-3},
+    )
+
+
+def test_speaks_when_the_steps_cannot_change_a_bit():
+    [found] = unmoved_parameter.check(with_a_step_of(1e-8))
+    assert (found.where, found.severity) == (("front",), Severity.WARNING)
+
+
+def test_stays_silent_when_the_steps_are_small_but_change_the_weights():
+    assert not unmoved_parameter.check(with_a_step_of(1e-5))

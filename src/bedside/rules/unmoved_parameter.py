@@ -1,17 +1,18 @@
 """Parameters get a gradient and are in the optimizer, and still they do not move.
 
 ## What it sees
-Modules whose update is exactly zero, step after step, while their gradient is not and others move.
+Modules whose update is zero, or too small to change one bit of a weight, step after step, while their gradient is not
+and others move.
 
 ## Why it matters
-Something between the gradient and the weight takes the step away: a parameter group with a learning rate of zero, a
+Something between the gradient and the weight takes the step away: a parameter group with a learning rate of nothing, a
 mask, weights in half precision that swallow it, or weights restored after every step.
 
 ## How it decides
-The update norm is exactly zero at `always` of the readings in the second half of the run, while the gradient norm is
-not and the model as a whole still moves at more than `pace` of what it did. Parameters in no optimizer are
-uncovered-parameter's business, those without a gradient silent-parameter's and dead-layer's. When a parameter group has
-a learning rate of zero it is a note: that is a way to freeze.
+The update norm is zero, or below `bit` of the weights, at `always` of the readings in the second half of the run, while
+the gradient norm is not and the model as a whole still moves at more than `pace` of what it did. Parameters in no
+optimizer are uncovered-parameter's business, those without a gradient silent-parameter's and dead-layer's. When a
+parameter group has a learning rate of exactly zero it is a note: that is a way to freeze.
 
 ## When it is wrong
 Layers frozen on purpose by other means than `requires_grad`.
@@ -39,7 +40,8 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import GRAD_NORM, LR, UPDATE_NORM
+from bedside.record.series import Series
+from bedside.record.vocabulary import GRAD_NORM, LR, PARAM_NORM, UPDATE_NORM
 from bedside.report.wording import listed, number
 from bedside.rules.advice import moment
 from bedside.rules.leaves import leaves, places
@@ -50,6 +52,7 @@ from bedside.rules.windows import second_half
 @dataclass(frozen=True)
 class Limits:
     always: float = 0.95  # of the readings
+    bit: float = 2.0**-25  # of the weights: half of the least that float32 can change
     pace: float = 1e-3  # of the model's earlier updates: below it the learning rate has gone, and all stand still
     readings: int = 20  # ten in the second half
 
@@ -68,12 +71,12 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         later = second_half(series).values
         gradient = run.series(GRAD_NORM.name, series.owner).finite()
         fed = len(gradient) > 0 and gradient.median(len(series) // 2) > 0
-        if fed and series.owner not in uncovered and np.mean(later == 0) >= limits.always:
+        if fed and series.owner not in uncovered and np.mean(later <= _least(run, series, limits)) >= limits.always:
             still.append(series)
     if not still or len(still) == len(layers):
         return  # when nothing moves, the learning rate or the loop is to blame
     where = places([series.owner for series in still], of=[series.owner for series in layers])
-    moved = np.flatnonzero(still[0].values != 0)
+    moved = np.flatnonzero(still[0].values > _least(run, still[0], limits))
     first = int(still[0].steps[int(moved[-1]) + 1 if len(moved) and moved[-1] + 1 < len(still[0]) else 0])
     frozen_group = any(
         len(rates) and rates.finite().median(10) == 0 for rates in [run.series(LR.name), *run.of(LR.name)]
@@ -98,3 +101,9 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         ),
         severity=Severity.NOTE if frozen_group else Severity.WARNING,
     )
+
+
+def _least(run: Run, series: Series, limits: Limits) -> float:
+    """The update norm below which the weights of this module are, to the bit, what they were."""
+    weights = run.series(PARAM_NORM.name, series.owner).finite()
+    return limits.bit * weights.median() if weights else 0.0
