@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bedside.logs.log import Log
 from bedside.logs.steps import straighten
+from bedside.logs.within_epoch import over_the_run
 
 
 def a_log(steps, values=None, axis="step"):
@@ -98,3 +99,7 @@ def test_no_kept_reading_is_invented(steps):
     for found, values in straight.columns.values():
         if not any("order written" in note for note in straight.notes):
             assert all(steps[int(value)] == step for step, value in zip(found, values, strict=True))
+
+
+def test_an_infinite_count_is_no_step():
+    assert over_the_run([0, 1, float("inf"), 0, 1], [0, 0, 0, 1, 1]) == [0, 1, None, 2, 3]

@@ -6,6 +6,7 @@ such a step looks like a run that was resumed over and over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -21,7 +22,7 @@ def over_the_run(counts: Sequence[float | None], epochs: Sequence[float | None])
     before, longest, restarts = 0.0, 0.0, 0
     last: tuple[float, float] | None = None
     for count, epoch in zip(counts, epochs, strict=True):
-        if count is None or epoch is None:
+        if count is None or epoch is None or not (math.isfinite(count) and math.isfinite(epoch)):
             found.append(None)
             continue
         if last is not None and count < last[0]:

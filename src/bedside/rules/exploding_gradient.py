@@ -49,7 +49,7 @@ from bedside.rules.advice import lower_learning_rate, moment, one_digit
 from bedside.rules.leaves import leaves
 from bedside.rules.losses import judged_loss
 from bedside.rules.rule import rule
-from bedside.rules.statistics import noise_level
+from bedside.rules.statistics import median, noise_level
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _median_so_far(values: Values) -> Values:
     medians = np.full(len(values), np.nan)
     seen = 1
     while seen <= len(finite):
-        medians[finite[seen - 1] + 1 :] = np.median(values[finite[:seen]])  # later renewals overwrite the rest
+        medians[finite[seen - 1] + 1 :] = median(values[finite[:seen]])  # later renewals overwrite the rest
         seen = int(seen * 1.125) + 1
     return medians
 

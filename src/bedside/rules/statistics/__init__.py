@@ -15,6 +15,7 @@ autocorrelation time, in units of the curve's own noise.
     plateau     since when a curve has been flat
     swings      how often a curve goes all the way up again
     confidence  how sure to be, from how far beyond the limit
+    quick       medians of a few readings, and what is asked of a curve again and again, worked out once
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level, wander
 from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.plateau import flat_since
+from bedside.rules.statistics.quick import median
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes
@@ -46,6 +48,7 @@ __all__ = [
     "kendall",
     "level_shift",
     "mad",
+    "median",
     "noise_level",
     "outline",
     "repeats_at_end",

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from bedside.record.series import Values
+from bedside.rules.statistics.quick import kept, median
 
 MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation
@@ -19,7 +20,7 @@ def mad(values: Values) -> float:
     """Spread around the median, as the σ of a normal distribution with that spread; 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
-    return MAD_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
+    return MAD_TO_SIGMA * median(np.abs(values - median(values)))
 
 
 def noise_level(values: Values) -> float:
@@ -31,12 +32,13 @@ def noise_level(values: Values) -> float:
     if len(values) < 4:
         return 0.0
     differences = np.abs(np.diff(values, 2))
-    typical = float(np.median(differences))
+    typical = median(differences)
     if typical > 0:
         return MAD_TO_SIGMA * typical / float(np.sqrt(6))
     return MEAN_TO_SIGMA * float(np.mean(differences)) / float(np.sqrt(6))
 
 
+@kept
 def wander(values: Values) -> float:
     """σ of the deviations from the slow shape of the curve: with noise that remembers, far more than `noise_level`.
 
@@ -47,6 +49,7 @@ def wander(values: Values) -> float:
     return max(noise_level(values), mad(values - _slow_shape(values)))
 
 
+@kept
 def autocorrelation_time(values: Values) -> float:
     """How many readings make one independent one: 1 for white noise, (1 + φ) / (1 − φ) for AR(1).
 
@@ -57,14 +60,14 @@ def autocorrelation_time(values: Values) -> float:
     if len(values) < 3 * FEWEST_WITH_MEMORY:
         return 1.0
     parts = 4 if len(values) >= 16 * FEWEST_WITH_MEMORY else 1
-    return float(np.median([_memory(part) for part in np.array_split(values, parts)]))
+    return median(np.array([_memory(part) for part in np.array_split(values, parts)]))
 
 
 def _memory(values: Values) -> float:
     """1 + 2 Σ ρ(k), up to the lag at which ρ can no longer be told from zero."""
     n = len(values)
     places = np.arange(n) - (n - 1) / 2
-    middle, reach = float(np.median(values)), 5 * mad(values)
+    middle, reach = median(values), 5 * mad(values)
     values = np.clip(values, middle - reach, middle + reach)
     residual = values - values.mean()
     residual = residual - places * float(places @ residual) / float(places @ places)
@@ -89,5 +92,5 @@ def _slow_shape(values: Values) -> Values:
     early = [eighth / 2**k for k in range(1, 20) if eighth / 2**k >= FEWEST_AT_A_KNOT]
     edges = np.unique(np.r_[0, early, np.linspace(eighth, len(values), KNOTS)].astype(int))
     centres = (edges[:-1] + edges[1:] - 1) / 2
-    medians = [np.median(values[a:b]) for a, b in pairwise(edges)]
+    medians = [median(values[a:b]) for a, b in pairwise(edges)]
     return np.interp(np.arange(len(values)), centres, medians)

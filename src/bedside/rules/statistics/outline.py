@@ -9,6 +9,7 @@ import numpy as np
 from bedside.record.series import Series, Steps, Values
 from bedside.rules.statistics.blocks import in_blocks
 from bedside.rules.statistics.noise import noise_level, wander
+from bedside.rules.statistics.quick import kept, median
 
 PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
 WINDOW = 5  # places in a running median: two wild ones in a row do not move it
@@ -58,11 +59,12 @@ def outline(series: Series) -> Outline:
     else:
         steps, values = finite.steps, finite.values
     smooth = running_median(values, WINDOW if len(values) >= 3 * WINDOW else 3)
-    now = float(np.median(finite.values[-min(MOST_NOW, max(FEWEST_NOW, int(LAST * n))) :]))
+    now = median(finite.values[-min(MOST_NOW, max(FEWEST_NOW, int(LAST * n))) :])
     start = max(float(finite.values[0]), float(smooth[0]))
     return Outline(steps, smooth, noise_level(finite.values), wander(finite.values), start, now)
 
 
+@kept
 def running_median(values: Values, window: int) -> Values:
     """Medians of `window` (odd) neighbours; towards the ends of fewer, so that every one is centred."""
     half = window // 2
@@ -70,6 +72,7 @@ def running_median(values: Values, window: int) -> Values:
     if len(values) >= window:
         smooth[half : len(values) - half] = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
     for i in range(1, min(half, (len(values) + 1) // 2)):
-        smooth[i] = np.median(values[: 2 * i + 1])
-        smooth[-i - 1] = np.median(values[-2 * i - 1 :])
+        smooth[i] = median(values[: 2 * i + 1])
+        smooth[-i - 1] = median(values[-2 * i - 1 :])
+    smooth.flags.writeable = False  # every rule that asks gets this one
     return smooth

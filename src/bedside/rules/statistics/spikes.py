@@ -8,6 +8,7 @@ import numpy as np
 
 from bedside.record.series import Values
 from bedside.rules.statistics.outline import running_median
+from bedside.rules.statistics.quick import median
 
 NEIGHBOURS = 21  # readings in the local median that gives the usual deviations
 TAIL = 0.95  # quantile of the usual deviations; a tail is measured, because batch noise is not normal
@@ -53,7 +54,7 @@ def spikes(values: Values, *, positive: bool, skip: int = 0) -> list[Spike]:
 
 def _measure(values: Values, scale: Values, candidate: int, tail: float) -> Spike:
     past = slice(candidate - PAST, candidate)
-    level, quiet = float(np.median(values[past])), float(np.median(scale[past]))
+    level, quiet = median(values[past]), median(scale[past])
     # The end is where the curve has come down for two readings in a row; the peak may lie anywhere before that.
     top = np.maximum.accumulate(scale[candidate:]) - quiet
     down = scale[candidate:] - quiet <= BACK * top
