@@ -10,7 +10,7 @@ more time, and it may be what runs out of memory. The numbers are right.
 ## How it decides
 A forward with gradients and no backward belongs to an evaluation when it is inside `with monitor.validation():`, when a
 validation metric is logged after it, or when it ran in evaluation mode while training does not. At least `repeats`
-passes. It is a note: nothing is learnt wrong.
+passes. Where only the mode says that it was an evaluation, it is a note.
 
 ## When it is wrong
 Gradients with respect to the input are wanted during validation (saliency, physics-informed losses).
@@ -46,7 +46,7 @@ class Limits:
     repeats: int = 2  # passes: one may have been a look at a single batch
 
 
-@rule("LOP103", severity=Severity.NOTE, needs=[EVAL_MODE], limits=Limits())
+@rule("LOP103", severity=Severity.WARNING, needs=[EVAL_MODE], limits=Limits())
 def evaluating_with_gradients(run: Run, limits: Limits) -> Iterator[Finding]:
     heard = run.events_of("validation_with_gradients")
     if not heard or heard[-1].data["count"] < limits.repeats:
@@ -58,5 +58,6 @@ def evaluating_with_gradients(run: Run, limits: Limits) -> Iterator[Finding]:
         last_step=heard[-1].step,
         confidence=0.95 if data["confirmed"] else 0.8,
         evidence={"passes_with_gradients": data["count"], "passes": data["passes"]},
+        severity=None if data["confirmed"] >= limits.repeats else Severity.NOTE,
         try_=("Put the validation loop inside `with torch.no_grad():`.",),
     )

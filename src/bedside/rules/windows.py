@@ -12,6 +12,7 @@ be a median over the first minutes.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bedside.record.series import Series
 
@@ -40,11 +41,18 @@ def since_below(series: Series, level: float) -> int:
     >>> since_below(Series("x", "", range(9), [5, 5, 5, 0, 0, 0, 5, 0, 0]), 1)
     3
     """
-    finite = series.finite()
-    above = finite.values >= level
-    lasting = np.flatnonzero(above[1:] & above[:-1]) + 1
-    place = int(lasting[-1]) + 1 if len(lasting) else int(above[0])
-    return int(finite.steps[min(place, len(finite) - 1)])
+    return _since(series.finite(), series.finite().values < level)
+
+
+def since_above(series: Series, level: float) -> int:
+    """The same for a series that stayed above `level`."""
+    return _since(series.finite(), series.finite().values > level)
+
+
+def _since(series: Series, holds: NDArray[np.bool_]) -> int:
+    lasting = np.flatnonzero(~holds[1:] & ~holds[:-1]) + 1  # two in a row that do not
+    place = int(lasting[-1]) + 1 if len(lasting) else int(not holds[0])
+    return int(series.steps[min(place, len(series) - 1)])
 
 
 def _thinned(series: Series) -> Series:
