@@ -360,3 +360,33 @@ def test_stable_baselines_counts_timesteps(tmp_path):
     path = tmp_path / "progress.csv"
     path.write_text("time/total_timesteps,train/loss\n" + "\n".join(f"{2048 * i},{9 - i}" for i in range(1, 4)))
     assert load(path).loss.steps.tolist() == [2048, 4096, 6144]
+
+
+def test_a_table_may_begin_with_comments_and_be_written_by_powershell(tmp_path):
+    text = "# experiment 12\n# lr=0.1\nstep,loss\n" + "\n".join(f"{i},{9 - i}" for i in range(5))
+    for encoding in ("utf-8", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        path.write_text(text, encoding=encoding)
+        assert load(path).loss.values.tolist() == [9, 8, 7, 6, 5]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_text_and_records_may_be_utf_16(tmp_path, encoding):
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    text, records = tmp_path / "train.log", tmp_path / "log.jsonl"
+    text.write_text(mark + "".join(f"step {i} loss {9 - i / 1000}\n" for i in range(2000)), encoding=encoding)
+    records.write_text(
+        mark + "".join(json.dumps({"step": i, "loss": 9 - i}) + "\n" for i in range(5)), encoding=encoding
+    )
+    assert len(load(text).loss) == 2000
+    assert load(records).loss.values.tolist() == [9, 8, 7, 6, 5]
+
+
+def test_a_history_of_splits_and_of_different_lengths(tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps({"train": {"losses": [9 - i / 10 for i in range(40)]}, "val": {"loss": [9, 8, 7, 6]}}))
+    run = load(path)
+    assert len(run.loss) == 40
+    assert run.series("val/loss").steps.tolist() == [9, 19, 29, 39]
+    path.write_text(json.dumps({"loss": [3, 2, 1], "val_loss": [4, 3]}))
+    assert load(path).series("val/loss").steps.tolist() == [0, 1]

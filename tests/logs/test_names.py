@@ -16,7 +16,8 @@ from bedside.logs.names import read_name
         ("lm loss", "train"), ("trl", "train"), ("tel", "val"), ("train/CrossEntropyLoss", "train"),
         ("metrics/eval/LanguageCrossEntropy", "val"), ("loss/train/total", "train"), ("train/CE loss", "train"),
         ("lm loss validation", "val"), ("reduced_train_loss", "train"), ("Train/Samples/train_loss", "train"),
-        ("epoch_loss", ""), ("Training Loss", "train"), ("eval/lm/c4/CrossEntropyLoss", "val"),
+        ("epoch_loss", ""), ("Training Loss", "train"), ("train_losses", "train"),
+        ("eval/lm/c4/CrossEntropyLoss", "val"),
     ],
 )  # fmt: skip
 def test_a_loss_is_a_loss_of_its_split(name, split):

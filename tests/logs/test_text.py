@@ -244,6 +244,10 @@ PROGRAMS = {
         "Step\tTraining Loss\tValidation Loss\n500\t1.23\t1.10\n1000\t0.93\tnan",
         {"loss": {500: 1.23, 1000: 0.93}},
     ),
+    "a table between single blanks": (
+        "step loss val_loss\n10 2.5 2.6\n20 2.25 nan",
+        {"loss": {10: 2.5, 20: 2.25}},
+    ),
     "a Markdown table": (
         "| step | train_loss | val_loss |\n|-----:|-----------:|---------:|\n| 10 | 2.5 | 2.6 |",
         {"loss": {10: 2.5}, "val/loss": {10: 2.6}},

@@ -9,6 +9,7 @@ from pathlib import Path
 from bedside.errors import NotARun
 from bedside.logs.log import Log
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 8192  # bytes of a file that decide what it is
 
 
@@ -34,7 +35,17 @@ class Unreadable(Exception):
 
 def head_of(path: Path, size: int = HEAD) -> bytes:
     with open(path, "rb") as file:
-        return file.read(size)
+        return as_utf8(file.read(size))
+
+
+def as_utf8(head: bytes) -> bytes:
+    """PowerShell writes what a program prints as UTF-16."""
+    return head.decode("utf-16", errors="replace").encode() if head.startswith(UTF_16) else head
+
+
+def encoding_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
 
 
 def text_of(path: Path, most: int) -> str:
@@ -46,4 +57,4 @@ def text_of(path: Path, most: int) -> str:
             expected=f"at most {most / 2**20:.0f} MB in one piece",
             try_="split it, or export the history as CSV or JSON lines, which are read line by line",
         )
-    return path.read_text("utf-8-sig", errors="replace")
+    return path.read_text(encoding_of(path), errors="replace")

@@ -12,10 +12,14 @@ from bedside.logs.format import Format, Unreadable, head_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
+from bedside.logs.records import flat
 from bedside.logs.table import fill_log, header_of, read_table
 
 MOST_BYTES = 2**28
-_HISTORY = re.compile(rb'\s*\{\s*(?:"history"\s*:\s*\{\s*)?"[^"]{1,200}"\s*:\s*\[\s*[-\d.NI]')  # {"loss": [0.5, …
+_HISTORY = re.compile(
+    rb'\s*\{\s*(?:"[^"]{1,200}"\s*:\s*\{\s*){0,2}"[^"]{1,200}"\s*:\s*\[\s*[-\d.NI]'
+)  # {"loss": [0.5, …
+SPARSE = 2  # times as long: the shorter list was written once in a while, not cut short
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -44,15 +48,26 @@ def _history(path: Path) -> Log:
         found = found["history"]
     if not isinstance(found, dict):
         raise Unreadable("it has no lists of metrics")
-    columns = {str(k): [number(x) for x in v] for k, v in found.items() if isinstance(v, list) and _numbers(v)}
+    columns = {str(k): [number(x) for x in v] for k, v in flat(found).items() if isinstance(v, list) and _numbers(v)}
     if not any(read_name(name).kind in ("loss", "metric") for name in columns):
         raise Unreadable("none of its lists is a loss or a metric")
     length = max(len(column) for column in columns.values())
     columns.setdefault("epoch", [float(i) for i in range(length)])
     log = Log("keras", axis="epoch")
-    padded = [column + [None] * (length - len(column)) for column in columns.values()]
-    fill_log(log, list(columns), padded)
+    if any(SPARSE * len(column) <= length for column in columns.values()):
+        log.note("Its lists have different lengths: each was spread over the whole run.")
+    fill_log(log, list(columns), [_spread(column, length) for column in columns.values()])
     return log
+
+
+def _spread(column: list[float | None], length: int) -> list[float | None]:
+    """A loss per batch beside one per epoch: each epoch's stands where the epoch ends."""
+    if SPARSE * len(column) > length:
+        return column + [None] * (length - len(column))
+    spread: list[float | None] = [None] * length
+    for i, value in enumerate(column, 1):
+        spread[i * length // len(column) - 1] = value
+    return spread
 
 
 def _numbers(values: list[object]) -> bool:

@@ -29,6 +29,7 @@ SYNONYMS = {
     "acc_top1": "accuracy",
     "acc1": "accuracy",
 }
+PLURALS = {"losses": "loss", "accs": "acc", "accuracies": "accuracy", "perplexities": "perplexity"}
 # Names that whole projects use for one thing; llm.c and modded-nanogpt write trl, tel and norm.
 WHOLE = {
     "trl": ("train", "loss"),
@@ -86,6 +87,8 @@ def _metric(name: str) -> Name:
     owner, name = _evaluation_set(_AT_K.sub(r"_top\1", name) if "@" in name else name)
     split, words = _split(_JOINED.sub(r"\1_\2", name))
     words = [word for word in words if word not in ("metrics", "metric")]
+    if words and (words[-1] == "losses" or len(words) == 1):  # `train_losses`, `val_accs`: lists in a history
+        words = [*words[:-1], PLURALS.get(words[-1], words[-1])]
     over = ""
     if len(words) > 1 and words[-1] in ("step", "epoch"):
         over, words = words[-1], words[:-1]

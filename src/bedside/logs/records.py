@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.logs.axis import AXES, axis_of, find_axis, plain
-from bedside.logs.format import Format, Unreadable, text_of
+from bedside.logs.format import Format, Unreadable, encoding_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
@@ -59,12 +59,12 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
     """Every object of the file; None for a line that is none, so that the reader can count them."""
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
+    with open(path, encoding=encoding_of(path), errors="replace") as file:
         start = file.read(256).lstrip()
     if start.startswith("["):
         yield from _list(path)
         return
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
+    with open(path, encoding=encoding_of(path), errors="replace") as file:
         while line := file.readline(LONGEST_LINE):
             if not line.strip():
                 continue

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bedside.logs.axis import axis_of, find_axis
 from bedside.logs.blank_cells import recover_nans
-from bedside.logs.format import Format, Unreadable
+from bedside.logs.format import Format, Unreadable, encoding_of
 from bedside.logs.log import Column, Log
 from bedside.logs.names import read_name
 from bedside.logs.numbers import number
@@ -19,6 +19,7 @@ from bedside.logs.split_files import read_by_split
 MOST_COLUMNS = 20_000
 _POINT = re.compile(r"\s*[-+]?\d+\.\d")
 _COMMA = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
+COMMENT = "# "  # not "#,loss", where # is a column
 LOOKED_AT = 3  # rows that must be all numbers where no column tells the step
 
 
@@ -30,7 +31,8 @@ def header_of(head: bytes) -> list[str]:
     """The column names in the first line, or nothing if it cannot be a header."""
     if b"\0" in head:
         return []
-    line = head.decode("utf-8-sig", errors="replace").splitlines()[0] if head.strip() else ""
+    lines = head.decode("utf-8-sig", errors="replace").splitlines() if head.strip() else []
+    line = next((line for line in lines if not line.startswith(COMMENT)), "")
     delimiter = delimiter_of(line)
     if delimiter not in line or len(line) > 2**20:
         return []
@@ -50,7 +52,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def _only_numbers(head: bytes, width: int) -> bool:
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    lines = [line for line in head.decode("utf-8-sig", errors="replace").splitlines() if not line.startswith(COMMENT)]
     delimiter = delimiter_of(lines[0])
     rows = [line.split(delimiter) for line in lines[1 : 1 + LOOKED_AT]]
     cells = [cell if delimiter == "," else cell.replace(",", ".") for row in rows for cell in row if cell.strip()]
@@ -85,8 +87,10 @@ def _numbers(column: Sequence[str]) -> Sequence[float | None]:
 
 def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], set[int]]:
     """Header, columns of text, and the numbers of the rows that had to be padded or cut to the header's length."""
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+    with open(path, encoding=encoding_of(path), errors="replace", newline="") as file:
         first = file.readline(2**20)
+        while first.startswith(COMMENT):
+            first = file.readline(2**20)
         delimiter = delimiter_of(first)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
         if not names or len(names) > MOST_COLUMNS:

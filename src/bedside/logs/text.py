@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bedside.logs.config import settings_in_text
-from bedside.logs.format import HEAD, Format, Unreadable
+from bedside.logs.format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
 from bedside.logs.line_numbers import FILLERS, Found
 from bedside.logs.line_shapes import Shapes
 from bedside.logs.log import Column, Log
@@ -195,9 +195,9 @@ def parts_of(path: Path) -> bytes:
         found = file.read(HEAD)
         for at in (size // 2, size - HEAD):
             if at > HEAD:
-                file.seek(at)
-                found += b"\n" + file.read(HEAD).partition(b"\n")[2]
-    return found
+                file.seek(at - at % 2)  # UTF-16 has two bytes a letter
+                found += b"\n\0"[: 1 + found.startswith(UTF_16[0])] + file.read(HEAD).partition(b"\n")[2]
+    return as_utf8(found)
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -209,7 +209,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file; a progress bar's carriage returns end lines too, and endless lines are cut."""
-    with open(path, encoding="utf-8", errors="replace", newline=None) as file:
+    with open(path, encoding=encoding_of(path), errors="replace", newline=None) as file:
         begins = True
         while line := file.readline(LONGEST_LINE):
             if begins:

@@ -19,6 +19,7 @@ MOST_COLUMNS = 60
 LONGEST = 2_000  # characters of a line that may be part of a table
 _CELLS = re.compile(r"[|│\t]|\s{2,}")
 _TIME = re.compile(r"\d+(?::\d\d){1,2}")  # fastai's last column
+_NAME = re.compile(r"[A-Za-z_#][\w/.@-]*")
 SHORT = {"#": "step", "e": "epoch"}  # spaCy's
 
 
@@ -26,7 +27,10 @@ def header_in(line: str) -> list[str]:
     """The names in a line without numbers, if one of them is a step or an epoch and one a loss or a metric."""
     if len(line) > LONGEST:
         return []
-    names = [SHORT.get(name.lower(), name) for name in _cells(line)]
+    cells = _cells(line)
+    if len(cells) == 1 and all(map(_NAME.fullmatch, line.split())):
+        cells = line.split()  # `step loss val_loss`
+    names = [SHORT.get(name.lower(), name) for name in cells]
     if not 2 <= len(names) <= MOST_COLUMNS or not any(name.lower() in (*STEPS, *EPOCHS) for name in names):
         return []
     return _told_apart(names) if any(read_name(name).kind in ("loss", "metric") for name in names) else []
@@ -47,7 +51,9 @@ def row_of(line: str, header: Sequence[str]) -> list[Found]:
     if not header or len(line) > LONGEST:
         return []
     cells = _cells(uncoloured(line))[: len(header)]
-    if len(cells) < len(header) or any(cell[0].isalpha() and cell.lower() not in ("nan", "inf") for cell in cells):
+    if len(cells) == 1:
+        cells = line.split()
+    if len(cells) != len(header) or any(cell[0].isalpha() and cell.lower() not in ("nan", "inf") for cell in cells):
         return []
     numbers = [
         (name, line_numbers(cell)[:1]) for name, cell in zip(header, cells, strict=True) if not _TIME.match(cell)

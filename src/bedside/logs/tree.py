@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bedside.errors import NotARun
 from bedside.logs import aim, mlflow, tensorboard, text
-from bedside.logs.format import HEAD, Format, Unreadable
+from bedside.logs.format import HEAD, Format, Unreadable, as_utf8
 from bedside.logs.formats import FORMATS, OWN
 from bedside.logs.words import SPLITS
 from bedside.record.reader import is_run
@@ -60,6 +60,7 @@ def recognise(path: Path, formats: Sequence[Format]) -> Format | None:
             head = file.read(HEAD)
             if b"\n" not in head and b"\0" not in head:  # a header or a record may be longer than that
                 head += file.read(LONG_HEAD)
+        head = as_utf8(head)
         for each in formats:
             seen = text.parts_of(path) if each is text.FORMAT and len(head) >= HEAD else head
             if each.recognises(path, seen):
