@@ -42,6 +42,36 @@ def test_speaks_under_a_steady_metric_only_when_much_was_lost():
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING * 2 - 0.5, val_accuracy=steady))
 
 
+BY_HEART = 2.3 * np.exp(-np.arange(2000) / 200)
+A_LITTLE_WORSE = 0.6 + 1.6 * np.exp(-EVALUATIONS / 1.5) + 0.008 * EVALUATIONS
+
+
+def test_speaks_on_a_small_rise_when_the_training_data_are_known_by_heart():
+    steady = 0.8 - 0.6 * np.exp(-EVALUATIONS / 2)
+    (finding,) = overfitting.check(a_run(loss=BY_HEART, val_loss=A_LITTLE_WORSE, val_accuracy=steady))
+    assert finding.evidence["rise"] < 0.3
+    percent = overfitting.check(a_run(loss=BY_HEART, val_loss=A_LITTLE_WORSE, val_accuracy=100 * steady))
+    assert len(percent) == 1
+
+
+@pytest.mark.parametrize("level", [0.97, 0.7], ids=["few mistakes", "training mistakes as many"])
+def test_stays_silent_on_a_small_rise_without_a_gap_between_the_answers(level):
+    accuracy = level - 0.6 * np.exp(-EVALUATIONS / 2)
+    training = BY_HEART if level > 0.9 else BY_HEART + 0.3
+    assert overfitting.check(a_run(loss=training, val_loss=A_LITTLE_WORSE, val_accuracy=accuracy)) == []
+
+
+def test_stays_silent_on_a_small_rise_while_wrong_answers_are_put_right():
+    improving = 0.7 + 0.005 * EVALUATIONS
+    assert overfitting.check(a_run(loss=BY_HEART, val_loss=A_LITTLE_WORSE, val_accuracy=improving)) == []
+
+
+def test_speaks_on_noisy_evaluations_none_of_which_came_back():
+    noisy = np.r_[1.3, 2.0, 4.4, 3.5, 4.0, 3.8, 3.9, 5.2, 4.3, 5.4, 4.1, 4.8, 3.3, 4.3, 5.6, 4.2, 3.2, 4.4, 4.4, 4.7]
+    assert overfitting.check(a_run(loss=BY_HEART, val_loss=noisy))
+    assert overfitting.check(a_run(loss=BY_HEART, val_loss=np.r_[noisy[:-4], 1.5, noisy[-3:]])) == []
+
+
 def test_stays_silent_while_the_metric_improves():
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_accuracy=0.5 + 0.02 * EVALUATIONS)) == []
     assert overfitting.check(a_run(loss=TRAIN, val_loss=TURNING, val_wer=0.5 - 0.02 * EVALUATIONS)) == []

@@ -10,12 +10,15 @@ with is not the one to keep.
 ## How it decides
 Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
 level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
-three are well above the best. With fewer than `trusted` evaluations there is no noise to compare with, so the rise must
-be twice as large and without a step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near
-zero already. With several validation sets, at least half of them must agree. Where metrics are logged beside the losses
-(accuracy, BLEU, WER), more of them must have lost `worse` of their best than have improved, or the loss must be up by
-`much` while none improved, or have doubled while none improved lately: a smaller rise under a steady accuracy is
-overconfidence, another finding.
+three are well above the best. Where evaluations are so noisy that this says little, a rise of `much` that none of the
+last `settled` evaluations came back from will do. With fewer than `trusted` evaluations there is no noise to compare
+with, so the rise must be twice as large and without a step back. Meanwhile the training loss did not rise, and it fell
+by `fell` or was near zero already. With several validation sets, at least half of them must agree. Where metrics are
+logged beside the losses (accuracy, BLEU, WER), more of them must have lost `worse` of their best than have improved, or
+the loss must be up by `much` while none improved, or have doubled while none improved lately. Or the training data are
+known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the
+held-out accuracy shows, and of those no more than `gained` were put right since. Any other rise under a steady accuracy
+is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -48,6 +51,7 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.wording import number, percent
 from bedside.rules.advice import moment
+from bedside.rules.answers import accuracies, most_wrong
 from bedside.rules.losses import training_loss, validation_losses, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.statistics import Outline, how_sure, outline
@@ -63,6 +67,9 @@ class Limits:
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
+    settled: int = 8  # evaluations: noise around one level puts the last eight on one side once in 256 times
+    by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (PEERS.md 4, row 82)
+    gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
     worse: float = 0.02  # of a metric's best: accuracy 0.75 to 0.735 is more than a lucky evaluation
 
 
@@ -84,7 +91,9 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in validation)}")
     rises = [rise for series in judged if (rise := _rise(series, limits)) is not None]
     rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
-    if not rises or len(rises) * 2 < len(judged) or not _metrics_agree(run, rises, limits):
+    if not rises or len(rises) * 2 < len(judged):
+        return
+    if not _metrics_agree(run, rises, limits) and not _by_heart(run, training, rises, limits):
         return
     worst = max(rises, key=lambda each: each.rise)
     before, now = _level(training, worst.best_step), outline(training).now
@@ -125,9 +134,12 @@ def _rise(series: Series, limits: Limits) -> _Rise | None:
         return _rise_of_few(series, curve, limits)
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
-    if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
+    if unit <= 0 or rise < limits.rise * unit:
         return None
-    if float(series.values[-3:].min()) < curve.best + rise / 2:
+    lasting = limits.settled if rise < limits.noise * curve.noise else 3
+    if lasting > 3 and (rise < limits.much * unit or len(series.since(int(curve.steps[curve.best_place]))) <= lasting):
+        return None
+    if float(series.values[-lasting:].min()) < curve.best + rise / 2:
         return None
     return _Rise(series, curve, int(curve.steps[curve.best_place]), rise / unit)
 
@@ -154,6 +166,19 @@ def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
         return True
     rise = max(each.rise for each in rises)
     return (rise >= limits.much and max(verdicts) <= 0) or (rise >= limits.doubled and max(verdicts) < 1)
+
+
+def _by_heart(run: Run, training: Series, rises: list[_Rise], limits: Limits) -> bool:
+    """Training answers are right far more often than held-out ones, which have not improved since the loss was best."""
+    known = most_wrong(outline(training).now)
+    turned = {each.series.owner: each.best_step for each in rises}
+    for metric in accuracies(run):
+        if metric.owner not in turned or len(metric) < limits.trusted:
+            continue
+        then, now = 1 - _level(metric, turned[metric.owner]), 1 - outline(metric).now
+        if now - known >= limits.by_heart and then - now <= limits.gained * then:
+            return True
+    return False
 
 
 def _metric_since(metric: Series, step: int, limits: Limits) -> float:

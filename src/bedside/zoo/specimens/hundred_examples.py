@@ -5,7 +5,8 @@ The third of the lesson's four: most of the digits are taken away. The training 
 of them; the held-out loss turns round and climbs.
 
 ## What to see
-Training and validation loss part; the gap grows for the rest of the run.
+Training and validation loss part; the gap grows for the rest of the run. With two hundred examples the held-out loss
+would be twice that of the twin as well, but it would not turn within the run, and only the twin would show it.
 
 ## Source
 The seed lesson, "Reproduce 4 failure modes on purpose" (3).
@@ -24,7 +25,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="MLP",
     expects=[["overfitting", "overconfident", "gap-from-start"]],
-    doses={"mild": 200, "marked": 100, "severe": 50},
+    doses={"mild": 100, "marked": 64, "severe": 40},
     onset=lowest_validation,
     harm=ends_worse("val/loss", by=0.2),
 )

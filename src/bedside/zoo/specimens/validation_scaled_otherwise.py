@@ -1,8 +1,8 @@
 """Validation data are prepared in another way than training data.
 
 ## Story
-The training pictures are divided by their maximum, the held-out ones are not. The network has never seen numbers of
-that size, and its answers are loud and wrong from the first evaluation on.
+The training pictures are divided by their maximum (16 for these digits, 255 for most pictures), the held-out ones are
+not. The network has never seen numbers of that size, and its answers are loud and wrong from the first evaluation on.
 
 ## What to see
 A validation loss far above the training loss from the beginning, although the training loss is fine.
@@ -24,7 +24,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="conv net",
     expects=[["gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
-    doses={"mild": 3.0, "marked": 6.0, "severe": 16.0},
+    doses={"mild": 6.0, "marked": 16.0, "severe": 255.0},
     harm=ends_higher("val/loss", times=2.5),
 )
 def validation_scaled_otherwise(case: Case) -> None:
