@@ -72,3 +72,10 @@ def test_a_loss_that_is_zero_with_finite_gradients_is_not_nan():
 
 def test_is_not_examined_without_any_loss():
     assert isinstance(nonfinite_loss.examine(a_run(lr=0.1)), NotExamined)
+
+
+def test_judges_the_parts_of_a_loss_without_a_total():
+    parts = {"part/d_loss": [0.7] * 6 + [math.nan] * 4, "part/g_loss": [1.2] * 6 + [math.nan] * 4}
+    (finding,) = nonfinite_loss.check(a_run(**parts))
+    assert finding.message.startswith("The d_loss is NaN since step 6")
+    assert nonfinite_loss.check(a_run(loss=[1.0] * 10, **parts)) == []

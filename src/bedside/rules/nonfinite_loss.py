@@ -1,9 +1,10 @@
 """The loss is NaN or infinite, and stays so.
 
 ## What it sees
-A training or validation loss that turned NaN or infinite and did not come back. Single readings that are followed
-by finite ones are only noted; steps that a gradient scaler skipped are not mentioned. Some trainers write `0.0`
-where the loss was NaN: a loss that drops to exactly zero at once, beside NaN gradients, counts as NaN.
+A training or validation loss that turned NaN or infinite and did not come back; where a run logs parts of its loss
+and no total, as adversarial training does, any of the parts. Single readings that are followed by finite ones are
+only noted; steps that a gradient scaler skipped are not mentioned. Some trainers write `0.0` where the loss was NaN:
+a loss that drops to exactly zero at once, beside NaN gradients, counts as NaN.
 
 ## Why it matters
 One optimizer step with a NaN gradient makes the weights NaN, and nothing after that is training. Every further
@@ -59,11 +60,12 @@ class Limits:
 @rule("NUM101", severity=Severity.ERROR, needs=[], limits=Limits())
 def nonfinite_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     training = training_loss(run)
+    parts = [] if training else run.matching("part/")
     validation = validation_losses(run)
-    if not training and not validation:
+    if not training and not parts and not validation:
         raise NotEnough("loss or val/loss")
     spoken = False
-    for series in filter(None, (_unhidden(run, training, limits), *validation)):
+    for series in filter(None, (_unhidden(run, training, limits), *parts, *validation)):
         bad = _bad_readings(run, series)
         if not bad.any() or (spoken and series.vital != "loss"):
             continue
@@ -106,7 +108,7 @@ def _unhidden(run: Run, series: Series, limits: Limits) -> Series:
 
 def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], stays: bool, limits: Limits) -> Finding:
     step, what = int(series.steps[first]), number(float(series.values[first]))
-    name = "loss" if series.vital == "loss" else series.key
+    name = "loss" if series.vital == "loss" else series.key.removeprefix("part/")
     finite = series.values[:first][np.isfinite(series.values[:first])]
     before = f"the last finite value was {number(finite[-1])}" if len(finite) else "it was never finite"
     count = int(after.sum())
