@@ -19,6 +19,25 @@ def test_speaks_when_the_loss_gets_worse_again_while_weights_shrink():
     assert "got worse again" in found.message
 
 
+def test_speaks_when_the_loss_stands_half_way_while_weights_shrink():
+    loss = np.r_[np.geomspace(2.3, 1.5, 100), np.full(200, 1.5)]
+    [found] = shrinking_weights.check(a_run(loss=loss, param_norm=11 * 0.99**STEPS + 1))
+    assert found.message.endswith("and the loss is still at 1.5.")
+
+
+def test_speaks_when_decay_takes_far_more_than_any_recipe_and_the_loss_falls_but_slowly():
+    loss = np.geomspace(2.3, 1.4, 300)
+    for decay, speaks in [(3.0, True), (0.1, False)]:
+        config = {"optimizers": [{"name": "AdamW", "weight_decay": decay}]}
+        run = a_run(loss=loss, lr=3e-3, param_norm=11 * 0.99**STEPS + 1, config=config)
+        assert bool(shrinking_weights.check(run)) == speaks
+
+
+def test_stays_silent_when_the_loss_rests_near_its_floor_while_weights_shrink():
+    loss = np.r_[np.geomspace(2.3, 0.1, 100), np.full(200, 0.1)]
+    assert not shrinking_weights.check(a_run(loss=loss, param_norm=11 * 0.99**STEPS + 1))
+
+
 def test_stays_silent_when_the_loss_falls_as_weights_shrink():
     assert not shrinking_weights.check(a_run(loss=np.geomspace(2.3, 0.2, 300), param_norm=11 * 0.99**STEPS))
 

@@ -1,3 +1,4 @@
+from bedside.finding import Severity
 from bedside.record.run import Event
 from bedside.rules.symmetric_units import symmetric_units
 from bedside.testing import a_run
@@ -28,3 +29,18 @@ def test_stays_silent_on_attention_that_looks_everywhere_alike():
 
 def test_stays_silent_on_ordinary_layers():
     assert not check(0.9)
+
+
+def nearly(loss):
+    return symmetric_units.check(
+        a_run(loss=loss, steps=100, unit_variation={"hidden": 0.04, "out": 0.4}, batch_variation={"hidden": 0.5})
+    )
+
+
+def test_warns_when_only_the_biases_tell_units_apart_and_little_is_learnt():
+    [found] = nearly([2.3 - 0.004 * i for i in range(100)])
+    assert (found.severity, found.where) == (Severity.WARNING, ("hidden",))
+
+
+def test_stays_silent_when_a_run_with_units_nearly_alike_learns_all_the_same():
+    assert not nearly([2.3 * 0.97**i for i in range(100)])

@@ -153,7 +153,7 @@ def _units_died(run: Run, ratios: Series, against: Values, limits: Limits) -> Fi
     until = against[ratios.steps <= died]
     large = np.flatnonzero(until > limits.sustained)
     total = float(until[large].sum())
-    if total < limits.replaced:
+    if total < limits.replaced or _weights_are_gone(run, died):
         return None
     first, largest = int(ratios.steps[large[0]]), float(until[large].max())
     return _finding(

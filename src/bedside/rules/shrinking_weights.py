@@ -9,8 +9,10 @@ forgets, its outputs become constant, and with them the loss.
 
 ## How it decides
 The norm is below `small` of its first value at the end, it came down by degrees, and the loss at the end is no better
-than it was when the norm had lost its first tenth, or clearly worse than its best since. Weights that shrink while the
-loss falls are healthy (embeddings that start large, normalised layers).
+than it was when the norm had lost its first tenth, or clearly worse than its best since. With more than `stuck` of the
+loss left, it also counts when the loss has stood for a third of the run, or when decay takes more than `hard` of every
+weight at each step (learning rate times weight decay). Weights that shrink while the loss falls are healthy (embeddings
+that start large, normalised layers).
 
 ## When it is wrong
 Pruning and sparsity on purpose.
@@ -39,11 +41,13 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, PARAM_NORM
 from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, one_digit
 from bedside.rules.leaves import leaves
 from bedside.rules.optimizers import weight_decay
+from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
 from bedside.rules.statistics import in_blocks
 
@@ -55,6 +59,8 @@ class Limits:
     small: float = 0.5  # of the first norm: half of everything is gone
     mostly: float = 0.8  # of the readings fall: a decline, no jump
     better: float = 0.95  # of the earlier loss: an improvement that the shrinking could serve
+    stuck: float = 0.5  # of the first loss, or of chance: a net that stops there has not learnt its task
+    hard: float = 3e-3  # of every weight per step: published recipes take 1e-4, those that make nets grok 1e-3
     readings: int = 20  # a decline has many steps, a jump has one
 
 
@@ -76,15 +82,18 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     then, end = loss.before(onset + 1).median(10), loss.median(max(5, len(loss) // 10))
     best = float(in_blocks(loss.since(onset), most=BLOCKS).medians.min())
     improved = end < then - (1 - limits.better) * abs(then)
-    if math.isnan(then) or (improved and end < best + 2 * (1 - limits.better) * abs(best)):
-        return
+    worse = end >= best + 2 * (1 - limits.better) * abs(best)
     decay, rate = weight_decay(run), learning_rate(run, onset)
     pull = decay * rate
+    held_back = share_of_loss_won(run) < 1 - limits.stuck and (_stands(loss, limits) or pull > limits.hard)
+    if math.isnan(then) or (improved and not worse and not held_back):
+        return
+    fate = "did not improve" if not improved else "got worse again" if worse else f"is still at {number(end)}"
     where = [s.owner for s in leaves(run, PARAM_NORM) if (v := s.finite()) and v.median(5) < 0.1 * float(v.values[0])]
     lower = f"from {number(decay)} to about {number(one_digit(decay / 100))}" if decay > 0 else "100-fold"
     yield shrinking_weights.finding(
         f"The weights shrank from {number(first)} to {number(now)}, {number(100 * now / first, 2)} % of what they "
-        f"were, and the loss {'got worse again' if improved else 'did not improve'}.",
+        f"were, and the loss {fate}.",
         first_step=onset,
         last_step=norms.last_step,
         confidence=0.85 if now < 0.5 * limits.small * first else 0.7,
@@ -97,3 +106,10 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
             + (f": now each step takes {number(pull, 2)} of every weight." if math.isfinite(pull) else "."),
         ),
     )
+
+
+def _stands(loss: Series, limits: Limits) -> bool:
+    """Whether the last third of the run won nothing over the third before it."""
+    third = len(loss) // 3
+    now, before = loss.median(third), loss.head(len(loss) - third).median(third)
+    return third >= BLOCKS and now > limits.better * before > 0

@@ -9,7 +9,9 @@ can. Typical: weights initialised with zeros or any other constant.
 
 ## How it decides
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
-output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations.
+output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
+biases make units with equal weights differ a little: below `nearly`, at the first steps and over the run, it is a
+warning while the loss has won less than `progress`.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -37,12 +39,15 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import BATCH_VARIATION, LOSS, UNIT_VARIATION
 from bedside.report.wording import listed
+from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
 
 
 @dataclass(frozen=True)
 class Limits:
     alike: float = 1e-3  # rounding makes units that are alike differ by less; the closest healthy layer had 0.12
+    nearly: float = 0.1  # random weights begin at 0.5 to 1, and no healthy layer of the zoo was below 0.4 later on
+    progress: float = 0.5  # of the first loss: a run that wins more has units enough
     varies: float = 0.01  # between samples: ordinary layers have 0.1 and more
     fewest: int = 10  # readings
 
@@ -58,15 +63,25 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
         and run.series(BATCH_VARIATION.name, s.owner).median() > limits.varies
         and kinds.get(s.owner) != "softmax"  # looking everywhere alike is another matter
     ]
+    nearly = not alike and share_of_loss_won(run) < limits.progress
+    if nearly:
+        alike = [
+            s.owner
+            for s in layers
+            if s.finite().head(limits.fewest).values.max() < limits.nearly
+            and s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
+            and kinds.get(s.owner) != "softmax"
+        ]
     if not alike:
         return
     first = run.series(UNIT_VARIATION.name, alike[0])
+    value = "nearly the same value" if nearly else "the same value"
     yield symmetric_units.finding(
-        f"All units of {listed(f'`{owner}`' for owner in alike)} put out the same value: the layer does what one unit "
-        "could.",
+        f"All units of {listed(f'`{owner}`' for owner in alike)} put out {value}: the layer does what one unit could.",
+        severity=Severity.WARNING if nearly else None,
         first_step=first.first_step,
         last_step=first.last_step,
-        confidence=0.95,
+        confidence=0.75 if nearly else 0.95,
         where=alike,
         evidence={"variation_between_units": first.median()},
         series=[first.key, LOSS.name],
