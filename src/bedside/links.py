@@ -108,7 +108,9 @@ LINKS: tuple[Link, ...] = (
     *links("unnormalised-input", NOT_FINITE, "inputs that large overflow"),
     *links("unnormalised-input", NOT_LEARNING, "no one learning rate suits the first layer and the rest"),
     *links(
-        "lopsided-labels", "oscillating-loss noisy-loss epoch-boundary-jump", "each stretch of data has its own class"
+        "lopsided-labels",
+        "oscillating-loss noisy-loss epoch-boundary-jump diverging-loss loss-spike",
+        "each stretch of data has its own class",
     ),
     *links("lopsided-labels", "erratic-validation", "the model answers the class of the moment"),
     *links("lopsided-labels", "loss-without-accuracy", "the commonest class is the answer to everything"),

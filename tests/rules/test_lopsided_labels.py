@@ -1,4 +1,5 @@
 from bedside.finding import Severity
+from bedside.record.series import Series
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.testing import a_run
 
@@ -31,3 +32,32 @@ def test_stays_silent_when_classes_are_balanced():
 
 def test_stays_silent_when_one_class_has_most_but_not_nearly_all():
     assert not check(0.7, 0.9)
+
+
+def in_stretches(entropy, cosine, **vitals):
+    return lopsided_labels.check(
+        a_run(
+            steps=200,
+            loss=1.0,
+            label_share_max=0.33,
+            label_entropy=entropy,
+            gradient_cosine=cosine,
+            config={"classes": 10, "label_entropy": 2.3},
+            **vitals,
+        )
+    )
+
+
+def test_warns_when_each_class_lasts_for_a_few_batches():
+    [found] = in_stretches(1.8, cosine=0.99)
+    assert found.severity == Severity.WARNING
+    assert in_stretches(1.7, cosine=0.1)
+
+
+def test_stays_silent_on_small_batches_that_are_drawn_at_random():
+    assert not in_stretches(2.07, cosine=0.0)  # batches of one
+    assert not in_stretches(2.29, cosine=0.99)  # batches of everything
+
+
+def test_stays_silent_on_stretches_when_batches_were_not_neighbours():
+    assert not in_stretches(Series("label_entropy", "", range(0, 2000, 10), [1.8] * 200), cosine=0.99)

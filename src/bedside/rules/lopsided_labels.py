@@ -10,7 +10,10 @@ the commonest class all the time scores well and nothing else is learnt.
 
 ## How it decides
 The usual share is above `share`. Whether the whole is mixed is told by the entropy of all labels seen: then sorted data
-is meant, a warning. With `nearly_all` of the labels in one class the labels are probably broken, a warning too; in
+is meant, a warning. Classes of a few batches each are told by that entropy as well: the labels of neighbouring batches
+fall short of it by more than the luck of the draw explains, even if batches were of one example (`chance` times the
+shortfall of `draws` labels; half as much where successive gradients point the same way, `cosine`, as those of batches
+drawn at random do not). With `nearly_all` of the labels in one class the labels are probably broken, a warning too; in
 between it is a note, for rare events are rare, and most pixels are background.
 
 ## When it is wrong
@@ -35,9 +38,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import LABEL_SHARE_MAX
+from bedside.record.vocabulary import GRADIENT_COSINE, LABEL_ENTROPY, LABEL_SHARE_MAX
 from bedside.report.wording import percent
 from bedside.rules.rule import rule
 
@@ -47,22 +52,22 @@ class Limits:
     share: float = 0.9  # of recent labels: ten to one is where learners begin to answer the commonest class only
     nearly_all: float = 0.9999  # one label in ten thousand: as good as constant
     mixed: float = 0.5  # of the largest possible entropy: a data set that is not lopsided as a whole
+    chance: float = 2.0  # times the expected shortfall of the entropy, (classes − 1) / 2 draws: its spread is smaller
+    draws: float = 19.0  # batches that the recent distribution amounts to: (1 + 0.9) / (1 − 0.9), see collect/labels.py
+    cosine: float = 0.8  # of successive gradients: random batches of a model that learns share far less
     fewest: int = 10  # readings: fewer than the recent distribution itself covers
 
 
 @rule("DAT105", severity=Severity.WARNING, needs=[LABEL_SHARE_MAX], limits=Limits())
 def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     shares = run.series(LABEL_SHARE_MAX.name).finite()
-    usual = shares.median()
-    if len(shares) < limits.fewest or not usual > limits.share:
+    if len(shares) < limits.fewest:
         return
-    classes, entropy = run.config.get("classes"), run.config.get("label_entropy")
-    is_sorted = (
-        isinstance(classes, int)
-        and classes > 1
-        and isinstance(entropy, (int, float))
-        and entropy > limits.mixed * math.log(classes)
-    )
+    usual = shares.median()
+    classes, entropy = run.config.get("classes", 0), run.config.get("label_entropy", 0.0)
+    is_sorted = classes > 1 and entropy > limits.mixed * math.log(classes)
+    if usual <= limits.share and not (is_sorted and _in_short_stretches(run, classes, entropy, limits)):
+        return
     broken = usual > limits.nearly_all
     why = ": the data come sorted" if is_sorted else ": the labels hardly say anything" if broken else ""
     yield lopsided_labels.finding(
@@ -79,3 +84,17 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
             "If the data set is lopsided as a whole: weight= in the loss, or a WeightedRandomSampler.",
         )[0 if is_sorted else 1 :],
     )
+
+
+def _in_short_stretches(run: Run, classes: int, entropy: float, limits: Limits) -> bool:
+    """The labels of neighbouring batches are less mixed than the whole, by more than the luck of the draw."""
+    recent = run.series(LABEL_ENTROPY.name).finite()
+    if len(recent) < 2 * limits.fewest:
+        return False
+    close = np.convolve(np.diff(recent.steps) == 1, np.ones(limits.fewest), "valid") == limits.fewest
+    together = recent.values[limits.fewest :][close]  # readings that cover neighbouring batches, and not far ones
+    if len(together) < limits.fewest:
+        return False
+    shortfall = (entropy - float(np.median(together))) / ((classes - 1) / (2 * limits.draws))
+    alike = run.series(GRADIENT_COSINE.name).median() >= limits.cosine
+    return shortfall > (limits.chance / 2 if alike else limits.chance)
