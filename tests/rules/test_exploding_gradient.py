@@ -73,3 +73,26 @@ def test_stays_silent_when_the_gradient_starts_large_and_settles():
 
 def test_says_so_when_there_is_no_past():
     assert isinstance(exploding_gradient.examine(a_run(loss=[1.0] * 5, grad_norm=[1.0] * 5)), NotExamined)
+
+
+def loud(first, output, **more):
+    steps = np.arange(300)
+    loss = np.maximum(first * 0.97**steps, 0.5)
+    outputs = {"front": 1.0, "head": np.maximum(output * 0.97**steps, 1.0)}
+    return exploding_gradient.check(
+        a_run(loss=loss, grad_norm=first * 10 * 0.97**steps, activation_rms=outputs, config={"classes": 10}, **more)
+    )
+
+
+def test_speaks_when_outputs_are_far_too_large_from_the_first_step():
+    [found] = loud(800.0, 400.0)
+    assert (found.severity, found.first_step) == (Severity.WARNING, 0)
+    assert "where a blind guess has 2.3" in found.message
+
+
+def test_stays_silent_when_a_loud_start_is_soon_over():
+    assert not loud(8.0, 5.0)
+
+
+def test_stays_silent_when_the_loss_is_a_sum_over_samples():
+    assert not loud(800.0, 0.5)

@@ -13,8 +13,11 @@ norms of 1e5). Hot readings count when they last to the end, come `again` and ag
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
 one that it recovers from is loss-spike's business, and slow growth (tenfold while the learning rate decays) is normal.
 
+The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`
+times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of the run above a guess.
+
 ## When it is wrong
-The first readings have no past: an explosion from the first step on is oversized-update's business.
+A model that is meant to begin with extreme answers.
 
 ## What to try
 1. Clip at the norm that was usual before.
@@ -43,11 +46,12 @@ from numpy.typing import NDArray
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
-from bedside.report.wording import listed, number
+from bedside.record.vocabulary import ACTIVATION_RMS, GRAD_NORM, LOSS, LR
+from bedside.report.wording import listed, number, percent
 from bedside.rules.advice import lower_learning_rate, moment, one_digit
+from bedside.rules.chance import known_chance
 from bedside.rules.leaves import leaves
-from bedside.rules.losses import judged_loss
+from bedside.rules.losses import judged_loss, training_loss
 from bedside.rules.rule import rule
 from bedside.rules.statistics import median, noise_level
 
@@ -59,6 +63,12 @@ class Limits:
     again: int = 3  # separate bursts: neither chance nor one bad batch
     worse: float = 0.2  # of the loss before, at least, besides five times its noise
     around: int = 10  # readings of the loss on either side of an onset
+    loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
+    long: float = 0.25  # of the run: what it takes to learn less than nothing
+    patience: int = 50  # readings above chance: a start can be loud and over soon
+    outputs: float = (
+        0.2  # of the first loss: cross-entropy is a few times the size of its logits, a sum over samples not
+    )
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,7 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     loss = judged_loss(run)
     felt = [burst for burst in bursts if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
     if not felt:
+        yield from _from_the_start(run, norms, limits)
         return
     last = felt[-1]
     ruinous = [burst for burst in felt if not _loss_recovers(loss, int(norms.steps[burst.start]), limits)]
@@ -90,6 +101,41 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _finding(run, norms, usual, stays, loss, for_good=True, bursts=len(felt))
     elif len(felt) >= limits.again:
         yield _finding(run, norms, usual, felt[0], loss, for_good=False, bursts=len(felt))
+
+
+def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding]:
+    """Outputs, and with them gradients, that are far too large from the first step."""
+    chance, loss = known_chance(run.config), training_loss(run).finite()
+    sizes = run.of(ACTIVATION_RMS.name)
+    if chance is None or not loss or not sizes or not sizes[-1].finite():
+        return
+    first, output = float(loss.values[0]), float(sizes[-1].finite().values[0])
+    above = loss.values > chance.level
+    if first < limits.loud * chance.level or output < limits.outputs * first:
+        return
+    if above.sum() < limits.patience or above.mean() < limits.long:
+        return
+    early, now = float(np.median(norms.finite().values[: limits.around])), norms.median(limits.around)
+    where = _steepest(run, norms.first_step)
+    place = f", most of all in {listed(f'`{name}`' for name in where)}" if where else ""
+    yield exploding_gradient.finding(
+        f"Outputs of {number(output, 2)} and a gradient norm of {number(early, 2)}{place} from the first step on: the "
+        f"loss began at {number(first)}, where a blind guess has {number(chance.level)}, and was above that for "
+        f"{percent(float(above.mean()))} of the run.",
+        first_step=norms.first_step,
+        last_step=int(loss.steps[int(np.flatnonzero(above)[-1])]),
+        confidence=0.85,
+        where=where,
+        evidence={"first_loss": first, "chance": chance.level, "output": output, "gradient": [early, now]},
+        series=[GRAD_NORM.name, LOSS.name, sizes[-1].key],
+        could_also_be=("Inputs that are not normalised: print their mean and deviation.",),
+        try_=(
+            f"Start smaller, until the first loss is near {number(chance.level)}: scales at one, weights as nn.Linear "
+            "makes them, residual branches at zero.",
+            "Print the size of each module's output in turn: the fault is where it leaps.",
+        ),
+        severity=Severity.WARNING,
+    )
 
 
 def _median_so_far(values: Values) -> Values:
