@@ -492,6 +492,13 @@ def test_sections_of_a_line_name_the_split():
     assert curve(run.series("val/accuracy")) == {0: 0.4, 1: 0.4, 2: 0.4}
 
 
+def test_pictures_are_no_part_of_a_name():
+    run = run_of(
+        "Epoch 1 loss 3.0", "📊 Val Acc: 0.966 | ⭐ Prec: 0.9", "Epoch 2 loss 2.0", "📊 Val Acc: 0.967 | ⭐ Prec: 0.9"
+    )
+    assert curve(run.series("val/accuracy")) == {1: 0.966, 2: 0.967}
+
+
 def test_a_sentence_about_the_test_images_is_no_metric():
     run = run_of(
         *(f"Epoch {e}: loss {3 - e}\nAccuracy of the network on the 50000 test images: 7{e}.1%" for e in range(3))
@@ -533,7 +540,18 @@ def test_lines_without_any_step_are_counted_if_they_are_many():
     assert len(run.loss) == 20
     assert any("counted" in note for note in run.notes)
     assert not read_lines(["loss: 0.5", "loss: 0.4"])
+    run = run_of("| Epochs | 500 |", *(f"Training Loss: 0.{99 - i}\nValidation loss: 0.{89 - i}" for i in range(20)))
+    assert len(run.loss) == len(run.series("val/loss")) == 20
 
 
 def test_a_bar_of_steps_tells_how_many_there_will_be():
     assert run_of("Steps:   7%|▎     | 20/300 [00:12<1:02:11,  1.21s/it, step_loss=0.125]").config["max_steps"] == 300
+
+
+def test_a_configuration_printed_again_does_not_move_the_run():
+    lines = []
+    for epoch in (1, 2, 3):
+        lines += [f"EPOCH {epoch} of 30", f"EPOCH loss: 0.{9 - epoch}", "TRAIN:", "  batch_size: 8", "  epochs: 30"]
+    run = run_of(*lines)
+    assert curve(run.loss) == {1: 0.8, 2: 0.7, 3: 0.6}
+    assert run.config["epochs"] == 30

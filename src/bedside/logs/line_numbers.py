@@ -42,7 +42,7 @@ _NUMBER = re.compile(
   | (?<![\w.@\#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)
         (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
-        (?:\s*/\s*(?P<total>\d{1,15})(?![\w.]))?
+        (?:(?:\s*/\s*|\sof\s)(?P<total>\d{1,15})(?![\w.]))?
   | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))(?![\w./\-])
     """
 )
@@ -171,7 +171,7 @@ def _name(gap: str) -> str:
     piece = pieces[-1].strip(_EDGES)
     if not piece and len(pieces) > 1 and gap.rstrip().endswith(("|", "│")):
         piece = next((found for found in (each.strip(_EDGES) for each in pieces[-2::-1]) if found), "")
-    words = piece.split()
+    words = [word for word in piece.split() if word.isascii() or any(map(str.isalnum, word))]  # no pictures
     while words and words[-1].lower() in FILLERS:
         words.pop()
     while words and words[0].lower() in FILLERS:

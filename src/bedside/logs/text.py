@@ -106,10 +106,11 @@ class _Reader:
         elif judged and each.section == "train" and not _says_split(name):
             name = f"train/{meaning.metric}"
         step = self.clock.step
-        if step is None and not (known and "val" in (split, meaning.split)):
-            if known:  # before the first step only an evaluation is a reading
+        if step is None:
+            if known:
                 self.unclocked.add(name, float(self.line), each.value, float(self.line))
-            return
+            if not known or "val" not in (split, meaning.split):
+                return  # before the first step only an evaluation of the untrained model is a reading
         value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
             self.log.add(name, step or 0.0, value, float(self.line))
@@ -127,8 +128,7 @@ class _Reader:
     def finish(self) -> Log:
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
         if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH:
-            for name, column in self.unclocked.columns.items():
-                self.log.columns[name] = Column.of(zip(column.order, column.values, column.order, strict=True))
+            self.log.columns.update(self.unclocked.columns)
             self.log.note("No line tells a step: they were counted.")
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():

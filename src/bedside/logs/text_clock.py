@@ -49,7 +49,7 @@ class Clock:
             named[""] = bar  # the first of several bare numbers that is one of so many
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = _first(STEPS, named, lambda each: each.whole)
-        epoch = _first(EPOCHS, named, lambda each: True)
+        epoch = _first(EPOCHS, named, lambda each: bool(each.total) or _plain(each.name) != "epochs")  # a setting
         batch = _first(BATCHES, named, lambda each: bool(each.total) or (bool(each.name) and epoch is not None))
         said = {each.name for each in (nested, step, epoch, batch) if each is not None}
         if evaluating and step is None and (nested is not None or batch is not None):
