@@ -464,9 +464,16 @@ def test_a_bar_that_repeats_the_last_evaluation_reads_it_once():
     assert len(run.loss) == 12
 
 
+def test_so_does_one_that_names_steps_only():
+    run = run_of(*(f"step {i} | loss {99 - i} | val_loss {9 - i // 4}" for i in range(16)))
+    assert curve(run.series("val/loss")) == {0: 9, 4: 8, 8: 7, 12: 6}
+
+
 def test_an_evaluation_that_freezes_stays_frozen():
     run = run_of(*(f"epoch {e}: train_loss {9 - e} val_loss {max(5.25, 9.5 - e)}" for e in range(9)))
     assert len(run.series("val/loss")) == 9
+    run = run_of(*(f"epoch {e}: train_loss {9 - e} val_acc {0.5 + e // 3 / 10}" for e in range(9)))
+    assert len(run.series("val/accuracy")) == 9
 
 
 def test_epochs_too_coarse_to_tell_records_apart():

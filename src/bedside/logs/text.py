@@ -8,7 +8,6 @@ step, this module follows the run.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,22 +17,20 @@ from bedside.logs.config import settings_in_text
 from bedside.logs.format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
 from bedside.logs.line_numbers import FILLERS, Found
 from bedside.logs.line_shapes import Shapes
-from bedside.logs.log import Column, Log
+from bedside.logs.log import Log
 from bedside.logs.names import is_known, read_name
 from bedside.logs.numbers import number
 from bedside.logs.text_clock import STEPS, Clock
+from bedside.logs.text_columns import SKIPS, clean
 from bedside.logs.text_table import row_of
 from bedside.logs.words import SPLITS, split_words
 
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
 LONGEST_NAME = 120
 MOST_NAMES = 5_000
-SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody knows must stand: less is talk
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 TELLING = frozenset("improve improved from decreased increased reduced reducing than".split())  # Keras' checkpoints
-FEW_UNITS = 100  # of the last digit that is printed: a rate that is never more is rounded to zero on its way down
 ENOUGH = 10  # readings that make lines without any step a log
-SKIPS = "skipped steps"  # the column of lines that say so
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
 )
@@ -50,6 +47,8 @@ class _Reader:
         self.header: list[str] = []  # of a table in the text
         self.split = ""  # what the lines at hand measure
         self.unclocked = Log("text")  # readings before any step was told
+        self.trains = False  # the line at hand has a training loss
+        self.told: dict[str, tuple[float, str]] = {}  # the epoch and the value of the last evaluation in a bar
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
 
@@ -66,15 +65,15 @@ class _Reader:
             self.split = shape.split or self.split
             return
         found = _told_apart(found)
-        trains = any(_is_training_loss(each, shape.split) for each in found)
-        if (self.clock.step is None and not trains) or shape.config or shape.command:
+        self.trains = any(_is_training_loss(each, shape.split) for each in found)
+        if (self.clock.step is None and not self.trains) or shape.config or shape.command:
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
             if shape.command or (len(found) > A_DUMP and shape.config):
                 return
         if shape.summary:
             return
-        said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=trains)
+        said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=self.trains)
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
         names: set[tuple[str, str]] = set()
@@ -112,8 +111,19 @@ class _Reader:
             if not known or "val" not in (split, meaning.split):
                 return  # before the first step only an evaluation of the untrained model is a reading
         value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
+        if self._told_before(name, value):
+            return
         if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
             self.log.add(name, step or 0.0, value, float(self.line))
+
+    def _told_before(self, name: str, value: float) -> bool:
+        """A progress bar repeats the last evaluation beside the training loss until the epoch is over."""
+        meaning = read_name(name)
+        if not self.trains or self.clock.epoch is None or (meaning.split != "val" and meaning.over != "epoch"):
+            return False
+        told = (self.clock.epoch, str(value))  # NaN is equal to itself here
+        before, self.told[name] = self.told.get(name), told
+        return before == told
 
     def _skipped(self, text: str) -> None:
         step = self.clock.step
@@ -133,15 +143,7 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
-        _drop_talk(self.log)
-        _skipped_steps(self.log)
-        for name, column in self.log.columns.items():
-            meaning = read_name(name)
-            if meaning.split in ("val", "test") or meaning.over == "epoch":
-                self.log.columns[name] = _told_once(column)
-            elif meaning.kind == "lr":
-                self.log.columns[name] = _without_rounded_zeros(column)
-        self.log.columns = {name: column for name, column in self.log.columns.items() if len(column)}
+        clean(self.log, bars_repeat=self.clock.epoch is None)
         return self.log
 
 
@@ -222,55 +224,6 @@ def read_lines(lines: Iterable[str]) -> Log:
     for line in lines:
         reader.read(line)
     return reader.finish()
-
-
-def _told_once(column: Column) -> Column:
-    """A progress bar repeats the last evaluation until the next: each is one reading, where it was first told."""
-    values = [None if math.isnan(value) else value for value in column.values]
-    new = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
-    lengths = sorted(after - at for at, after in zip(new, [*new[1:], len(column)], strict=True))
-    if len(new) < 2 or lengths[len(lengths) // 2] < 2:  # seldom or always the same: that is a finding
-        return column
-    return Column.of((column.steps[i], column.values[i], column.order[i]) for i in new)
-
-
-def _without_rounded_zeros(column: Column) -> Column:
-    """A rate printed as `0.000` is smaller than its digits can say, and not zero."""
-    largest = max((value for value in column.values if math.isfinite(value)), default=0.0)
-    unit = next((10.0**-digits for digits in range(1, 7) if _all_whole(column.values, 10.0**digits)), 0.0)
-    if 0.0 not in column.values or largest >= FEW_UNITS * unit:
-        return column
-    return Column.of(each for each in zip(column.steps, column.values, column.order, strict=True) if each[1])
-
-
-def _all_whole(values: Iterable[float], scale: float) -> bool:
-    return all(abs(value * scale - round(value * scale)) < 1e-6 for value in values if math.isfinite(value))
-
-
-def _drop_talk(log: Log) -> None:
-    """Numbers that nobody knows and that came now and then are talk, not metrics."""
-    steps = {name: len(set(column.steps)) for name, column in log.columns.items()}
-    needed = max(SEEN, SHARE * max(steps.values(), default=0))
-    for name, count in steps.items():
-        if read_name(name).kind == "other" and count < needed:
-            del log.columns[name]
-
-
-def _skipped_steps(log: Log) -> None:
-    """0 where a step was logged, 1 where one was skipped; a norm printed only on overflow is no vital."""
-    skipped = log.columns.pop(SKIPS, None)
-    if skipped is None:
-        return
-    for name, column in list(log.columns.items()):
-        kind = read_name(name).kind
-        if kind == "grad_norm" and not any(math.isfinite(value) for value in column.values):
-            log.note(f"{name} is only printed when a step overflows: read as {len(column)} skipped steps.")
-            del log.columns[name]
-        elif kind == "skipped":  # a running count of the same
-            del log.columns[name]
-    made = sorted({step for column in log.columns.values() for step in column.steps} - set(skipped.steps))
-    steps = sorted([*((s, 1.0) for s in skipped.steps), *((s, 0.0) for s in made)])
-    log.columns[SKIPS] = Column.of((step, skip, step) for step, skip in steps)
 
 
 FORMAT = Format("text", "a text log with steps and losses", recognises, read)

@@ -38,6 +38,10 @@ class Clock:
         self._bar: float | None = None  # the length of the last progress bar
         self._bar_of_training: float | None = None  # of the bar, 0 if none, under which a training loss was read
 
+    @property
+    def epoch(self) -> float | None:
+        return self._epoch
+
     def read(self, found: Sequence[Found], *, evaluating: bool, trains: bool = False) -> set[str]:
         """Take the step from a line's numbers; returns the names that told it, which are no metrics.
 
