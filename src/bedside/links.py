@@ -178,6 +178,7 @@ LINKS: tuple[Link, ...] = (
     *links("growing-activations", NOT_FINITE, "outputs grow until they overflow"),
     *links("dead-layer", "dead-units", "a dead layer is one whose units are all dead"),
     *links("dead-layer", "collapsed-activations", "behind a dead layer everything is a constant"),
+    *links("oscillating-loss", "dead-units", "steps that cross the valley switch units off", gradual=True),
     *links("dead-units", "faded-gradient", "dead units pass no gradient"),
     *links("dead-units", "vanishing-gradient", "dead units pass no gradient"),
     *links("dead-units", "unmoved-parameter", "a dead unit's weights have no gradient to follow"),
@@ -220,7 +221,7 @@ LINKS: tuple[Link, ...] = (
     *links("shrinking-weights", "faded-gradient", "small weights pass little back", gradual=True),
     *links("shrinking-weights", "dead-layer", "small weights pass nothing back", gradual=True),
     *links("shrinking-weights", NOT_LEARNING, "weight decay erases what is learned", gradual=True),
-    *links("runaway-weights", "diverging-loss", "growing weights carry the loss away with them"),
+    *links("runaway-weights", "diverging-loss oscillating-loss", "growing weights carry the loss away with them"),
     *links(
         "runaway-weights", "oversized-update", "the gradient grows with the weights it passes, and the step with it"
     ),

@@ -28,6 +28,34 @@ def test_speaks_when_the_loss_bounces_from_step_to_step():
     assert "bounces" in finding.message
 
 
+EVALUATIONS = np.arange(24)
+HELD_OUT = 0.6 + 2 * np.exp(-EVALUATIONS)
+
+
+def swaying(height, seed=0):
+    loss = falling(seed=seed)
+    loss[200:] += height * (1 + np.sin(np.arange(800) / 25)) / 2
+    return loss
+
+
+def test_speaks_on_smaller_swings_that_the_validation_loss_shows_as_well():
+    sway = HELD_OUT + 0.6 * (EVALUATIONS % 6 == 5)
+    (finding,) = oscillating_loss.check(a_run(loss=swaying(0.8), val_loss=sway))
+    assert "validation loss" in finding.message
+    assert 200 < finding.first_step < 500
+
+
+def test_stays_silent_on_smaller_swings_of_one_of_the_two():
+    sway = HELD_OUT + 0.6 * (EVALUATIONS % 6 == 5)
+    assert oscillating_loss.check(a_run(loss=swaying(0.8), val_loss=HELD_OUT)) == []
+    assert oscillating_loss.check(a_run(loss=falling(), val_loss=sway)) == []
+
+
+def test_stays_silent_on_smaller_swings_on_the_way_down():
+    falls = 0.3 + 2 * np.exp(-EVALUATIONS / 8) + 0.6 * (EVALUATIONS % 6 == 5)
+    assert oscillating_loss.check(a_run(loss=swaying(0.8), val_loss=falls)) == []
+
+
 @pytest.mark.parametrize("noise", [0.05, 0.5, 2.0])
 @pytest.mark.parametrize("seed", range(10))
 def test_stays_silent_on_batch_noise(noise, seed):

@@ -11,10 +11,12 @@ the computation goes into regaining what the last swing lost.
 ## How it decides
 In swings: the outline of the curve (running medians, so that batch noise does not count) comes within `low` of its best
 and rises to `high` of its progress at least `times` times, and that is `noise` times the noise of a reading. A curve
-that wanders around the level it began at does not count: nearly all of it must be below its start. In bounces:
-over the second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has
-−0.5) and as large as `bounce` of the progress. Not where the learning rate itself goes up and down (cyclical
-schedules), nor for surrogate losses.
+that wanders around the level it began at does not count: nearly all of it must be below its start. In bounces: over the
+second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has −0.5) and as
+large as `bounce` of the progress. In company: after the first quarter the validation loss, which knows no batch noise,
+went up by `sway` of what it had won and down again at least twice, without winning more than that in all; so did the
+outline of the training loss, at least `times` times and beyond `clear` times its noise. Not where the learning rate
+itself goes up and down (cyclical schedules), nor for surrogate losses.
 
 ## When it is wrong
 Losses of adversarial training, which oscillate by design.
@@ -46,9 +48,10 @@ from bedside.record.run import Run
 from bedside.record.series import Values
 from bedside.report.wording import number, percent
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall
+from bedside.rules.losses import training_loss_to_fall, validation_losses
 from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline, swings
+from bedside.rules.statistics import Outline, how_sure, outline, sways, swings
+from bedside.rules.statistics.outline import WINDOW
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,10 @@ class Limits:
     times: int = 3  # once is a spike, twice a coincidence
     opposed: float = -0.8  # of successive changes: −1 for a perfect zigzag, −0.5 for white noise, 0 for a walk
     bounce: float = 0.25  # of the progress, from one reading to the next
+    evaluations: int = 12  # of the validation loss: nine after its first quarter, enough for two sways
+    won: float = 0.3  # of the first evaluation: a network that has hardly learned has nothing to lose
+    sway: float = 0.15  # of what the validation loss had won: a schedule that decays leaves a few percent
+    clear: float = 3.0  # σ of a running median: three such sways are not luck
     cycles: int = 2  # rises of the learning rate after its warm-up: a schedule that explains the swings
 
 
@@ -88,6 +95,13 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         share = percent(bounce / curve.progress)
         message = f"The loss bounces by {number(bounce)} from one reading to the next, {share} of all its progress."
         sure = how_sure(bounce / curve.progress, limits.bounce / 1.5)
+    elif together := _in_company(run, curve, limits):
+        first, count = together
+        message = (
+            f"The validation loss went up by a good part of what it had won and down again {count} times since "
+            f"{moment(run, first)}, and won nothing more; the training loss sways with it."
+        )
+        sure = how_sure(count, 1.5)
     else:
         return
     yield oscillating_loss.finding(
@@ -109,6 +123,24 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         ],
         try_=[lower_learning_rate(run, first, by=5), "Decay the learning rate towards the end (cosine to zero)."],
     )
+
+
+def _in_company(run: Run, curve: Outline, limits: Limits) -> tuple[int, int] | None:
+    """Since when the validation loss sways together with the training loss, and how often; None if they do not."""
+    clear = limits.clear * 1.25 * curve.noise / float(np.sqrt(WINDOW))  # 1.25: a median is that much worse than a mean
+    by = max(limits.sway / 1.5 * curve.progress, clear)
+    if len(sways(curve.values[len(curve.values) // 4 :], by)) < limits.times:
+        return None
+    for series in (each.finite() for each in validation_losses(run)):
+        late = series.tail(len(series) - len(series) // 4)
+        won = float(series.values[0] - np.median(late.values)) if len(series) >= limits.evaluations else 0.0
+        if won <= 0 or won < limits.won * abs(float(series.values[0])):
+            continue
+        found, third = sways(late.values, limits.sway * won), len(late) // 3
+        gained = float(np.median(late.values[:third]) - np.median(late.values[-third:]))
+        if len(found) >= 2 and gained <= limits.sway * won:
+            return int(late.steps[found[0]]), len(found)
+    return None
 
 
 def _lag_one(values: Values) -> float:

@@ -13,7 +13,7 @@ autocorrelation time, in units of the curve's own noise.
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
     plateau     since when a curve has been flat
-    swings      how often a curve goes all the way up again
+    swings      how often a curve goes all the way up again, or by a given height
     confidence  how sure to be, from how far beyond the limit
     quick       medians of a few readings, and what is asked of a curve again and again, worked out once
 """
@@ -30,7 +30,7 @@ from bedside.rules.statistics.quick import median
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes
-from bedside.rules.statistics.swings import swings
+from bedside.rules.statistics.swings import sways, swings
 from bedside.rules.statistics.trend import Trend, kendall, theil_sen, trend
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "segments",
     "spikes",
     "still_learning",
+    "sways",
     "swings",
     "theil_sen",
     "trend",

@@ -1,4 +1,4 @@
-"""How often a curve goes all the way up again after it had come down."""
+"""How often a curve goes up again after it had come down: all the way, or by a given height."""
 
 from __future__ import annotations
 
@@ -21,4 +21,21 @@ def swings(values: Values, low: float | Values, high: float | Values) -> list[in
         elif down:
             found.append(int(i))
             down = False
+    return found
+
+
+def sways(values: Values, by: float) -> list[int]:
+    """Indices at which the curve has risen by `by` above its lowest since the last time, and later came down as far."""
+    found: list[int] = []
+    low, high, risen = float("inf"), float("-inf"), -1
+    for i, value in enumerate(values):
+        if risen < 0:
+            low = min(low, float(value))
+            if value - low >= by:
+                high, risen = float(value), i
+        else:
+            high = max(high, float(value))
+            if high - value >= by:
+                found.append(risen)
+                low, risen = float(value), -1
     return found
