@@ -1,8 +1,8 @@
 """What modules and non-linearities put out: mean, RMS, extremes, zeros, saturation, NaN, and how much it varies.
 
 Of every output a few thousand elements are looked at, spread over samples and units (`sample.py`). While the forward
-runs only views are kept; when it leaves, views of equal shape are stacked and summarised together, so that the cost is
-a few calls per group and not per module. An output that is overwritten in place before the forward leaves
+runs outputs are only kept; when it leaves, those of equal shape are stacked and summarised together, so that the cost
+is a few calls per shape and not per module. An output that is overwritten in place before the forward leaves
 (`ReLU(inplace=True)` after it) would be read too late: its version counter tells, the reading is dropped, and from then
 on such an output is copied at once.
 """
@@ -24,7 +24,7 @@ from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
 from bedside.collect.nonlinearity import FUNCTIONS, KINDS, Kind, Numbered, call_name
-from bedside.collect.sample import table
+from bedside.collect.sample import ELEMENTS, table
 from bedside.collect.tensors import floating_in
 from bedside.record.missing import MISSING
 from bedside.record.run import Event, Key
@@ -44,25 +44,21 @@ CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, 
 
 
 class Output:
-    """One output: who made it, a view of some of its elements, and the version at which they were right."""
+    """One output: who made it, its elements, and the version at which they were right."""
 
-    __slots__ = ("kind", "last_size", "owner", "source", "version", "view")
+    __slots__ = ("channels_second", "kind", "owner", "tensor", "version")
 
-    def __init__(
-        self, owner: str, kind: Kind | None, tensor: Tensor, turn: int, *, copy: bool, channels_second: bool
-    ) -> None:
+    def __init__(self, owner: str, kind: Kind | None, tensor: Tensor, *, copy: bool, channels_second: bool) -> None:
         self.owner = owner
         self.kind = kind
-        self.last_size = tensor.shape[-1] if tensor.dim() else 1
-        self.source = tensor.detach()
-        self.view = table(self.source, turn, features_last=tensor.dim() < 4 and not channels_second)
-        if copy or self.source.is_inference():
-            self.view, self.source = self.view.clone(), None
-        self.version = -1 if self.source is None else self.source._version
+        self.channels_second = channels_second
+        copy = copy or tensor.is_inference()
+        self.tensor = tensor.detach().clone() if copy else tensor
+        self.version = -1 if copy else tensor._version
 
     @property
     def overwritten(self) -> bool:
-        return self.source is not None and self.source._version != self.version
+        return self.version >= 0 and self.tensor._version != self.version
 
 
 class Activations(Collector):
@@ -84,8 +80,8 @@ class Activations(Collector):
         self._told_kinds = 0
         self._overwritten: set[str] = set()
         self._owners: dict[str, None] = {}  # in the order of the first forward: the front of the network first
-        self._read: list[tuple[list[Output], Tensor]] = []
-        self._waiting: list[tuple[int, list[tuple[list[str], bool, Ticket]]]] = []
+        self._read: list[tuple[list[str], Tensor]] = []
+        self._waiting: list[tuple[int, list[tuple[list[str], Ticket]]]] = []
         self._turn = 0
 
     def reads(self, forward: Forward) -> bool:
@@ -106,26 +102,31 @@ class Activations(Collector):
         outputs, self._outputs, self._previous = self._outputs, [], None
         if self._ear.error is not None:
             raise self._ear.error
-        groups: dict[tuple[tuple[int, ...], str, str], list[Output]] = {}
+        self._owners |= dict.fromkeys(output.owner for output in outputs)
+        groups: dict[Any, list[Output]] = {}
         for output in outputs:
-            self._owners.setdefault(output.owner)
             if output.overwritten:
                 self._overwritten.add(output.owner)
                 continue
-            key = (tuple(output.view.shape), output.kind.name if output.kind else "", str(output.view.device))
-            groups.setdefault(key, []).append(output)
-        self._read += [(group, summaries([o.view for o in group], group[0].kind, [o.last_size for o in group]))
-                       for group in groups.values()]  # fmt: skip
-        for group, _ in self._read:
-            for output in group:
-                output.view = output.source = None
+            tensor = output.tensor
+            groups.setdefault((tensor.shape, output.channels_second, tensor.dtype, tensor.device), []).append(output)
+        with torch.no_grad():
+            self._read += [([output.owner for output in group], self._summary(group)) for group in groups.values()]
         self.spent += time.perf_counter() - began
+
+    def _summary(self, group: list[Output]) -> Tensor:
+        """One row per output of one shape."""
+        first = group[0].tensor
+        features_last = first.dim() < 4 and not group[0].channels_second
+        views = [output.tensor for output in group]
+        if first.dim() != 2 or first.numel() > ELEMENTS:
+            views = [table(view, self._turn, features_last) for view in views]
+        return summaries(views, [output.kind for output in group], first.shape[-1] if first.dim() else 1)
 
     def detach(self, step: int) -> None:
         if self._read:
             read, self._read = self._read, []
-            groups = [([o.owner for o in group], _saturates(group[0].kind), self.freight.put(s)) for group, s in read]
-            self._waiting.append((step, groups))
+            self._waiting.append((step, [(owners, self.freight.put(rows)) for owners, rows in read]))
 
     def end(self) -> None:
         self._let_go()
@@ -169,8 +170,7 @@ class Activations(Collector):
         owner = self._numbered(name)
         if owner is not None:
             overwritten = owner in self._overwritten
-            output = Output(owner, kind, tensor, self._turn, copy=overwritten, channels_second=channels_second)
-            self._outputs.append(output)
+            self._outputs.append(Output(owner, kind, tensor, copy=overwritten, channels_second=channels_second))
             self._previous = tensor
             if kind is not None:
                 self._kinds.setdefault(owner, kind.name)
@@ -184,32 +184,26 @@ class Activations(Collector):
         columns: list[Key] = [(vital, owner) for vital in self.vitals for owner in owners]
         values = np.full((len(waiting), len(self.vitals), len(owners)), MISSING)
         for row, (_, groups) in zip(values, waiting, strict=True):
-            for members, saturates, ticket in groups:
+            for members, ticket in groups:
                 at = [place[owner] for owner in members]
-                table = ticket.numbers.reshape(len(members), -1)
-                row[: len(SUMMARY), at] = table[:, : len(SUMMARY)].T
-                if saturates:
-                    row[len(SUMMARY), at] = table[:, len(SUMMARY)]
+                row[:, at] = ticket.numbers.reshape(len(members), -1).T
         yield RowSet("activations", columns, [step for step, _ in waiting], values.reshape(len(waiting), -1))
 
 
-def _saturates(kind: Kind | None) -> bool:
-    return kind is not None and kind.saturated is not None
-
-
-def summaries(views: list[Tensor], kind: Kind | None, last_sizes: list[int]) -> Tensor:
-    """One row per view, (samples, units): the SUMMARY, and the share that is saturated if the kind can be."""
+def summaries(views: list[Tensor], kinds: list[Kind | None], last_size: int) -> Tensor:
+    """One row per view, (samples, units): the SUMMARY, and the share that is saturated where the kind can be."""
     stacked = torch.stack(views)
     stacked = stacked if stacked.dtype in (torch.float32, torch.float64) else stacked.float()
     on_cpu = stacked.device.type == "cpu"
-    columns = _with_numpy(stacked.numpy()) if on_cpu else _with_torch(stacked)
-    if kind is not None and kind.saturated is not None:
-        flat = (stacked.numpy() if on_cpu else stacked).reshape(len(views), -1)
-        share = kind.saturated(flat).mean(1) if on_cpu else kind.saturated(flat).float().mean(1)
-        if kind.name == "softmax":  # of its rows: at most one element of each can be near one
-            sizes = np.asarray(last_sizes, np.float64)
-            share = share * (sizes if on_cpu else torch.as_tensor(sizes, device=stacked.device))
-        columns.append(share)
+    columns: list[Any] = _with_numpy(stacked.numpy()) if on_cpu else _with_torch(stacked)
+    saturated = np.full(len(views), MISSING) if on_cpu else torch.full((len(views),), MISSING, device=stacked.device)
+    flat = (stacked.numpy() if on_cpu else stacked).reshape(len(views), -1)
+    for kind in {kind.name: kind for kind in kinds if kind is not None and kind.saturated is not None}.values():
+        at = [i for i, each in enumerate(kinds) if each is kind]
+        share = kind.saturated(flat[at]).mean(1) if on_cpu else kind.saturated(flat[at]).float().mean(1)
+        # Of a softmax, the share of its rows: at most one element of each can be near one.
+        saturated[at] = share * last_size if kind.name == "softmax" else share
+    columns.append(saturated)
     if on_cpu:
         return torch.from_numpy(np.stack(columns, axis=1))
     return torch.stack([column.double() for column in columns], dim=1)
@@ -217,24 +211,27 @@ def summaries(views: list[Tensor], kind: Kind | None, last_sizes: list[int]) -> 
 
 def _with_numpy(values: np.ndarray) -> list[np.ndarray]:
     """On the CPU numpy's row-wise extremes and counts are many times faster than torch's."""
-    values = values.astype(np.float64)  # variation is a small difference of large numbers
-    flat = values.reshape(len(values), -1)
-    n = flat.shape[1]
+    count, samples, units = values.shape
+    n = samples * units
+    flat = values.reshape(count, n)
+    wide = values.astype(np.float64)  # variation is a small difference of large numbers
+    row = wide.reshape(count, n)
     with np.errstate(all="ignore"):
-        square = np.einsum("ij,ij->i", flat, flat) / n
-        per_unit, per_sample = values.mean(1), values.mean(2)
-        bad = np.zeros(len(values))
+        square = np.einsum("ij,ij->i", row, row) / n
+        per_unit = np.add.reduce(wide, axis=1) / samples
+        per_sample = np.add.reduce(wide, axis=2) / units
+        bad = np.zeros(count)
         troubled = ~np.isfinite(square)
         if troubled.any():
             bad[troubled] = (~np.isfinite(flat[troubled])).mean(1)
         return [
-            per_unit.mean(1),
+            np.add.reduce(per_unit, axis=1) / units,
             np.sqrt(square),
-            np.maximum(flat.max(1), -flat.min(1)),
-            1 - np.asarray([np.count_nonzero(row) for row in flat]) / n,
+            np.maximum(np.maximum.reduce(flat, axis=1), -np.minimum.reduce(flat, axis=1)),
+            1 - np.asarray(list(map(np.count_nonzero, flat))) / n,
             bad,
-            _variation(square, (per_unit**2).mean(1), values.shape[1]),
-            _variation(square, (per_sample**2).mean(1), values.shape[2]),
+            _variation(square, np.einsum("ij,ij->i", per_unit, per_unit) / units, samples),
+            _variation(square, np.einsum("ij,ij->i", per_sample, per_sample) / samples, units),
         ]
 
 

@@ -44,7 +44,9 @@ class Governor:
         self._steps = self._quiet_steps = 0
         self._before = 0.0  # seconds of listening and reading, at the end of the last step
         self._review_at = 0
-        self._since = (0, 0, 0.0, 0.0, 0.0)  # when the intervals were last reviewed; see `_books`
+        self._writes: deque[float] = deque(maxlen=RECENT)  # seconds a step that writing took, where most were quiet
+        self._written = 0  # quiet steps that have been written
+        self._since = (0, 0, 0.0, 0.0, 0.0, 0.0)  # when the intervals were last reviewed; see `_books`
         if not fixed:
             cadence.full_until = GRACE_STEPS
 
@@ -52,6 +54,13 @@ class Governor:
         """A group was read."""
         self._groups += seconds
         self._recent[group].append(seconds)
+
+    def wrote(self, seconds: float, steps: int) -> None:
+        """Rows of so many steps were made and written."""
+        self.writing += seconds
+        rested, self._written = self._quiet_steps - self._written, self._quiet_steps
+        if rested > steps / 2:
+            self._writes.append(seconds / steps)
 
     def step_took(self, step: int, seconds: float) -> None:
         """A step that was listened to is over; `seconds` include ours."""
@@ -78,7 +87,7 @@ class Governor:
 
     def _review_if_due(self, step: int) -> None:
         cadence = self.cadence
-        if FULL_STEPS <= step < cadence.full_until and self.total > GRACE:
+        if FULL_STEPS <= step < cadence.full_until and self.total - self.looking > GRACE:
             cadence.full_until = step + 1
         if step + 1 < cadence.full_until or step < self._review_at:
             return
@@ -93,13 +102,16 @@ class Governor:
 
     def _left(self) -> float:
         """Seconds a step that the groups may take, since the last review."""
-        steps, quiet, groups, own, training = (now - then for now, then in zip(self._books(), self._since, strict=True))
-        step = max((training - own) / max(steps, 1), 0.0)  # without us
-        floor = max(own - groups, 0.0) / max(steps, 1) + (0.0 if quiet else QUIET)
+        since = [now - then for now, then in zip(self._books(), self._since, strict=True)]
+        steps, quiet, groups, listening, total, training = since
+        step = max((training - total) / max(steps, 1), 0.0)  # without us
+        floor = max(listening - groups, 0.0) / quiet if quiet > steps / 2 else QUIET
+        floor += median(self._writes) if self._writes else 0.0
         return (self.budget or 0.0) * (1 - LOOKING) * step / UNSEEN - floor
 
-    def _books(self) -> tuple[int, int, float, float, float]:
-        return self._steps, self._quiet_steps, self._groups, self.total - self.looking, self.training
+    def _books(self) -> tuple[int, int, float, float, float, float]:
+        listening = self.total - self.looking - self.writing
+        return self._steps, self._quiet_steps, self._groups, listening, self.total, self.training
 
     @property
     def share(self) -> float:
@@ -141,4 +153,5 @@ def intervals(costs: Mapping[str, float], left: float) -> dict[str, int]:
             del parts[group]
     whole = sum(parts.values())
     every |= {g: rung(costs[g] * whole / (part * left)) if left > 0 else LADDER[-1] for g, part in parts.items()}
-    return {group: every[group] for group in costs}
+    # Whatever is read needs a step that is listened to, which costs as well.
+    return {group: max(every[group], every.get(LISTENING, 1)) for group in costs}

@@ -19,11 +19,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.elements import Elements, gradients, readable
 from bedside.collect.freight import Ticket
-from bedside.collect.sample import sample
+from bedside.collect.layout import Layout
 from bedside.record.missing import MISSING
 
-ELEMENTS = 1024  # per parameter
 MEMORY = 0.95  # of the sums survives a pair: about the last twenty pairs count
 VITALS = ("gradient_cosine", "gradient_noise")
 
@@ -40,6 +40,8 @@ class GradientNoise(Collector):
         self._last: tuple[int, Tensor] | None = None  # step, elements
         self._pairs: list[tuple[int, Ticket]] = []
         self._signal = self._noise = 0.0
+        self._layout: Layout | None = None
+        self._row = 0
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -49,14 +51,30 @@ class GradientNoise(Collector):
         follows = self._last is not None and self._last[0] == step - 1
         if closure or optimizer is not self.patient.optimizers[0] or not (self._due or follows):
             return
-        now = elements(optimizer)
+        now = self._elements_of(optimizer)
         if now is None:
             return
         if follows and self._last is not None and self._last[1].shape == now.shape:
             before = self._last[1]
-            products = torch.stack([before @ now, before @ before, now @ now])
+            products = torch.stack([before @ now, before @ before, now @ now]).double()
             self._pairs.append((step, self.freight.put(products)))
         self._last = (step, now) if self._due else None
+
+    def _elements_of(self, optimizer: Optimizer) -> Tensor | None:
+        """A few elements of every gradient, weighted so that their products estimate those of the whole."""
+        layout = self.patient.layout
+        if self._layout is not layout:
+            self._layout, self._elements = layout, Elements(readable(optimizer, layout))
+            sizes = torch.tensor([t.numel() for t in self._elements.tensors])
+            counts = torch.tensor(self._elements.counts)
+            self._weights = (sizes / counts).sqrt().repeat_interleave(counts)
+        if not self._elements.tensors:
+            return None
+        self._row = 1 - self._row  # the other one holds the step before
+        now = self._elements.pick(gradients(self._elements.tensors), 0, self._row)
+        if self._weights.device != now.device:
+            self._weights = self._weights.to(now.device)
+        return now.mul_(self._weights)
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -77,21 +95,3 @@ class GradientNoise(Collector):
             if self._signal > 0:
                 row[1] = self._noise / self._signal
         yield RowSet("gradient_noise", [(vital, "") for vital in VITALS], [step for step, _ in pairs], values)
-
-
-def elements(optimizer: Optimizer) -> Tensor | None:
-    """A few elements of every gradient, weighted so that their products estimate those of the whole."""
-    parts: list[Tensor] = []
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            gradient = parameter.grad
-            if gradient is None or gradient.layout is not torch.strided or hasattr(gradient, "to_local"):
-                continue
-            if not gradient.is_floating_point() or not gradient.numel():
-                continue
-            part = sample(gradient, 0, ELEMENTS).float()
-            parts.append(part * (gradient.numel() / part.numel()) ** 0.5)
-    if not parts:
-        return None
-    device = parts[0].device
-    return torch.cat([part.to(device, non_blocking=True) for part in parts])

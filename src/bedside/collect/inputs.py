@@ -7,6 +7,7 @@ whether any input or target holds NaN or infinity.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -122,15 +123,30 @@ def statistics(inputs: list[Tensor], turn: int) -> Tensor | None:
     """Mean, spread and largest absolute value of the first, and how many of all hold NaN or infinity."""
     if not inputs:
         return None
+    if all(each.device.type == "cpu" for each in inputs):
+        return torch.from_numpy(_statistics_here(inputs, turn))
     values = sample(inputs[0], turn).double()
     bad = torch.stack([is_bad(each.detach()).to(values.device).double() for each in inputs]).sum()
     return torch.stack([values.mean(), values.std(correction=0), values.abs().max(), bad])
 
 
+def _statistics_here(inputs: list[Tensor], turn: int) -> np.ndarray:
+    """The same on the CPU, where numpy takes a fifth of the time."""
+    values = sample(inputs[0], turn).double().numpy()
+    with np.errstate(all="ignore"):
+        mean = values.sum() / values.size
+        spread = np.sqrt(((values - mean) ** 2).sum() / values.size)
+        bad = sum(not math.isfinite(float(total_of(each.detach()))) for each in inputs)
+        return np.asarray([mean, spread, max(values.max(), -values.min()), bad])
+
+
 def is_bad(tensor: Tensor) -> Tensor:
     """Whether there is a NaN or an infinity anywhere: their sum is not finite (a sum reads memory at full speed)."""
-    total = tensor.sum(dtype=torch.float32 if tensor.element_size() < 4 else None)
-    return ~torch.isfinite(total)
+    return ~torch.isfinite(total_of(tensor))
+
+
+def total_of(tensor: Tensor) -> Tensor:
+    return tensor.sum(dtype=torch.float32 if tensor.element_size() < 4 else None)
 
 
 def fingerprint(batch: Tensor) -> Tensor:

@@ -591,6 +591,7 @@ class Monitor:
             return
         began, looking = time.perf_counter(), self._governor.looking
         self._settle()
+        steps = len(self._pulse)
         self._freight.unload()
         self._categories.collect()
         losses = self._pulse.flush()
@@ -606,7 +607,7 @@ class Monitor:
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._governor.looking += self._alarms.look(self._write_parameters)
         self._store.commit_if_due()
-        self._governor.writing += time.perf_counter() - began - (self._governor.looking - looking)
+        self._governor.wrote(time.perf_counter() - began - (self._governor.looking - looking), steps)
         if final:
             self._tell_categories(final=True)
             self._write_parameters()

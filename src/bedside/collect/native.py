@@ -7,8 +7,8 @@ Addresses are read anew for every call, while the tensors are held: a kept one c
 back. Only float32 on the CPU, lying in one piece, is taken; everything else goes the plain way.
 
 numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once a run has shown that it is not a short one; until it is done, and whenever it
-fails, the plain way is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+That happens in a thread of its own, once the plain way has taken as long as loading does; until it is done, and
+whenever it fails, the plain way is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations

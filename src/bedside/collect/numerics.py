@@ -9,6 +9,7 @@ to zero, so that the update is a division by epsilon alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,12 +17,12 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.elements import Elements, gradients, readable
 from bedside.collect.freight import Ticket
-from bedside.collect.sample import sample
+from bedside.collect.layout import Layout
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
-ELEMENTS = 1024  # per parameter: a share is then known to 1.6 points, and a module has several
 VITALS = ("swallowed_fraction", "underflowed_fraction")
 
 
@@ -35,59 +36,68 @@ class Numerics(Collector):
         super().__init__(patient)
         self._due = False
         self._turn = 0
-        self._before: list[
-            tuple[Tensor, str, Tensor, Tensor]
-        ] = []  # parameter, owner, its elements, who has a gradient
-        self._counts: dict[str, list[Tensor]] = {}
-        self._waiting: list[tuple[int, list[str], Ticket]] = []
+        self._elements: dict[int, tuple[Any, Elements]] = {}  # per optimizer: what they were made for, and they
+        self._before: tuple[Tensor, Tensor] | None = None  # which elements have a gradient, and what they were
+        self._counts: list[tuple[list[str], Ticket]] = []
+        self._waiting: list[tuple[int, list[tuple[list[str], Ticket]]]] = []
 
     def attach(self, step: int) -> None:
         self._due = True
         self._turn += 1
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        self._before = None
         if not self._due or closure:  # inside a closure the gradient is not known before the step
             return
-        index, home = self.patient.layout.index, self.patient.layout.home
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                gradient = parameter.grad
-                if gradient is None or id(parameter) not in index or gradient.layout is not torch.strided:
-                    continue
-                if hasattr(parameter, "to_local") or parameter.is_complex():
-                    continue
-                moved = sample(gradient, self._turn, ELEMENTS) != 0
-                values = sample(parameter, self._turn, ELEMENTS).clone()
-                self._before.append((parameter, home[index[id(parameter)]], values, moved))
+        elements = self._of(optimizer)
+        if elements.tensors:
+            moved = elements.pick(gradients(elements.tensors), self._turn) != 0
+            self._before = (moved, elements.pick(elements.tensors, self._turn, row=1))
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
-        before, self._before = self._before, []
-        for parameter, owner, old, moved in before:
-            new = sample(parameter, self._turn, ELEMENTS)
-            second = optimizer.state.get(parameter, {}).get("exp_avg_sq")
-            counts = [moved.sum(), ((new == old) & moved).sum()]
-            if isinstance(second, Tensor) and second.shape == parameter.shape:
-                counts.append(((sample(second, self._turn, ELEMENTS) == 0) & moved).sum())
-            else:
-                counts.append(torch.full_like(counts[0], -1))
-            self._counts.setdefault(owner, []).append(torch.stack(counts).double())
+        before, self._before = self._before, None
+        if before is None:
+            return
+        (moved, old), elements = before, self._of(optimizer)
+        swallowed = elements.count((elements.pick(elements.tensors, self._turn) == old) & moved)
+        underflowed = torch.full_like(swallowed, MISSING)
+        seconds = [optimizer.state[p].get("exp_avg_sq") if p in optimizer.state else None for p in elements.tensors]
+        fitting = [s is not None and s.shape == p.shape for s, p in zip(seconds, elements.tensors, strict=True)]
+        if any(fitting):
+            kept = [second if fits else None for second, fits in zip(seconds, fitting, strict=True)]
+            zero = elements.count((elements.pick(kept, self._turn) == 0) & moved)
+            underflowed = torch.where(torch.tensor(fitting, device=zero.device), zero, underflowed)
+        index, home = self.patient.layout.index, self.patient.layout.home
+        owners = [home[index[id(p)]] for p in elements.tensors]
+        self._counts.append((owners, self.freight.put(torch.stack([elements.count(moved), swallowed, underflowed]))))
 
     def detach(self, step: int) -> None:
         self._due = False
-        self._before = []
+        self._before = None
         if self._counts:
-            counts, self._counts = self._counts, {}
-            table = torch.stack([torch.stack(each).sum(0) for each in counts.values()])
-            self._waiting.append((step, list(counts), self.freight.put(table)))
+            self._waiting.append((step, self._counts))
+            self._counts = []
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
-            moved, swallowed, underflowed = ticket.numbers.reshape(len(owners), 3).T
+        for step, counts in waiting:
+            sums: dict[str, np.ndarray] = {}
+            for owners, ticket in counts:
+                for owner, numbers in zip(owners, ticket.numbers.reshape(3, -1).T, strict=True):
+                    sums[owner] = sums[owner] + numbers if owner in sums else numbers
+            moved, swallowed, underflowed = np.asarray(list(sums.values())).T
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = [
                     np.where(moved > 0, swallowed / moved, MISSING),
-                    np.where((moved > 0) & (underflowed >= 0), underflowed / moved, MISSING),
+                    np.where((moved > 0) & ~np.isnan(underflowed), underflowed / moved, MISSING),
                 ]
-            columns: list[Key] = [(vital, owner) for vital in VITALS for owner in owners]
+            columns: list[Key] = [(vital, owner) for vital in VITALS for owner in sums]
             yield RowSet("numerics", columns, [step], np.concatenate(shares)[None, :])
+
+    def _of(self, optimizer: Optimizer) -> Elements:
+        layout: Layout = self.patient.layout
+        made_for = (layout, [len(group["params"]) for group in optimizer.param_groups])
+        known = self._elements.get(id(optimizer))
+        if known is None or known[0][0] is not layout or known[0] != made_for:
+            known = self._elements[id(optimizer)] = (made_for, Elements(readable(optimizer, layout)))
+        return known[1]

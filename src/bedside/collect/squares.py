@@ -120,7 +120,7 @@ def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
         torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
     except (TypeError, RuntimeError):  # one is missing, or sparse
         for view, tensor in zip(into, tensors, strict=True):
-            view.zero_() if tensor is None else view.copy_(tensor.to_dense())
+            view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
     finally:
         torch._C._set_grad_enabled(grad)
 

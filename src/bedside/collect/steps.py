@@ -24,7 +24,7 @@ from bedside.collect.moved import Moved
 from bedside.collect.squares import Gauge
 from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
 
-NATIVE_FROM = 20  # steps: a run that gets so far is worth loading machine code for
+LOADING = 1.0  # seconds that loading machine code takes: worth it once the plain way has taken as long
 
 
 class StepListener:
@@ -61,6 +61,7 @@ class StepListener:
         self._staggered: dict[int, Staggered] = {}
         self._part = 0
         self.last_end: float | None = None  # of the last step, by the clock
+        self._reading = 0.0  # seconds that reading gradients and updates has taken in all
         self._remembering = 0.0  # seconds the first half of reading an update took
         self._members: dict[int, Members] = {}
         self.relayout(layout)
@@ -150,7 +151,7 @@ class StepListener:
         if beat.part_moves:
             self._part = (self._part + 1) % PARTS
         self._governor.step_took(beat.step, beat.seconds)
-        if beat.step == NATIVE_FROM and self._want_gradients:
+        if self._reading > LOADING:
             native.load_in_background()
         self.next_step += 1
         self._finished(beat)
@@ -231,7 +232,7 @@ class StepListener:
             scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
         )
         beat.gradients = (*beat.gradients, read)
-        self._governor.add("gradients", time.perf_counter() - began)
+        self._took("gradients", time.perf_counter() - began)
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
         parameters = self._parameters(optimizer)
@@ -270,7 +271,7 @@ class StepListener:
             gradients=put(gradient),
         )
         beat.part_moves = (*beat.part_moves, read)
-        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+        self._took("updates", time.perf_counter() - began + self._remembering)
 
     def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
         if id(optimizer) in self._staggered:
@@ -282,4 +283,8 @@ class StepListener:
         updates, weights = moved.measure(self._parameters(optimizer))
         put = self._freight.put
         beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates=put(updates), weights=put(weights)))
-        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+        self._took("updates", time.perf_counter() - began + self._remembering)
+
+    def _took(self, group: str, seconds: float) -> None:
+        self._reading += seconds
+        self._governor.add(group, seconds)
