@@ -148,6 +148,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row("clipped before unscaling", "clipping-scaled-gradients"),
         Row("accumulated without dividing", "unscaled-accumulation"),
         Row("prediction and target broadcast", "broadcast-loss"),
+        Row("a softmax before a loss that takes its own", "mismatched-loss"),
         Row("clipping far too tight", "gradient-always-clipped"),
     ),
     "Mixed precision": (

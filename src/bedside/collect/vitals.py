@@ -12,6 +12,7 @@ from bedside.collect.graph import FirstGraph
 from bedside.collect.inputs import Inputs
 from bedside.collect.labels import Labels
 from bedside.collect.loop import Loop
+from bedside.collect.loss_inputs import LossInputs
 from bedside.collect.numerics import Numerics
 from bedside.collect.schedulers import Schedulers
 
@@ -19,6 +20,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Loop,
     Schedulers,
     FirstGraph,
+    LossInputs,
     FirstNonfinite,
     Inputs,
     Labels,

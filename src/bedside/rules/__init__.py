@@ -37,6 +37,7 @@ from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
+from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
 from bedside.rules.never_stepped import never_stepped
 from bedside.rules.no_learning_rate import no_learning_rate
@@ -160,6 +161,7 @@ CATALOGUE: tuple[Rule, ...] = (
     uncovered_parameter,
     stale_optimizer,
     never_stepped,
+    mismatched_loss,
     nonfinite_input,
     extreme_input,
     unnormalised_input,

@@ -1,0 +1,91 @@
+"""What the loss function was given: the graph of the first predictions tells which operation made them.
+
+`cross_entropy` takes a softmax itself, `nll_loss` and `kl_div` want logarithms; none of them can tell that it was given
+something else. The last operation before the loss, but for those that only reshape, says it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from torch import Tensor
+
+from bedside.collect.collector import Collector, Patient
+from bedside.record.run import Event
+
+LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
+SHAPING = frozenset(
+    [
+        "View",
+        "ReshapeAlias",
+        "UnsafeView",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Permute",
+        "T",
+        "Clone",
+        "ToCopy",
+        "Slice",
+    ]
+)
+MOST_SHAPING = 8  # operations, one after another
+PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
+SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
+# What each loss function should not be given.
+UNWANTED = {
+    "cross_entropy": PROBABILITIES,
+    "binary_cross_entropy_with_logits": PROBABILITIES,
+    "nll_loss": PROBABILITIES | SCORES,
+    "kl_div": PROBABILITIES,
+}
+
+
+class LossInputs(Collector):
+    """Looks at the first predictions that a loss function is given."""
+
+    name = "loss inputs"
+    sampled = False
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._looked: dict[str, int] = {}
+        self._news: list[Event] = []
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+        looked = self._looked.get(function, 0)
+        if function not in UNWANTED or looked >= LOOKS or not isinstance(prediction, Tensor):
+            return
+        if prediction.grad_fn is None:
+            return
+        self._looked[function] = looked + 1
+        made_by = UNWANTED[function].get(maker(prediction))
+        if made_by:
+            self._looked[function] = LOOKS
+            facts = {"function": function, "made_by": made_by}
+            self._news.append(Event(self.patient.step, "loss_input", facts, time.time()))
+
+    def events(self) -> Iterable[Event]:
+        news, self._news = self._news, []
+        return news
+
+
+def maker(tensor: Tensor) -> str:
+    """The operation that made the numbers of a tensor, whatever has reshaped them since.
+
+    >>> import torch
+    >>> scores = torch.zeros(2, 3, requires_grad=True)
+    >>> maker(scores.softmax(1).squeeze().view(-1))
+    'Softmax'
+    """
+    node = tensor.grad_fn
+    for _ in range(MOST_SHAPING):
+        if node is None:
+            return ""
+        name = node.name().partition("Backward")[0]
+        if name not in SHAPING:
+            return name
+        node = node.next_functions[0][0]
+    return ""

@@ -1,0 +1,95 @@
+"""The loss function was given something else than it takes: probabilities for scores, scores for logarithms.
+
+## What it sees
+The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
+`cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss`, a softmax before
+`kl_div`.
+
+## Why it matters
+No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
+loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
+lower end: they grow for ever. The network learns in spite of it, slowly, and the curve looks like a hard problem.
+
+## How it decides
+It reads the graph of the first predictions; operations that only change the shape are looked through.
+
+## When it is wrong
+Never seen. Scores that are kept between 0 and 1 on purpose would look the same.
+
+## What to try
+1. Drop the softmax or sigmoid from the model, and apply it only where probabilities are needed.
+2. `log_softmax` before `nll_loss` and `kl_div`.
+
+## Example
+>>> from bedside.record.run import Event
+>>> from bedside.testing import a_run
+>>> seen = [Event(0, "coverage"), Event(0, "loss_input", {"function": "cross_entropy", "made_by": "softmax"})]
+>>> print(*mismatched_loss.check(a_run(loss=[2.2, 1.9, 1.6], config={"classes": 10}, events=seen)))
+LOP111 mismatched-loss: cross_entropy takes scores and is given the output of a softmax: the loss cannot fall below \
+1.461.
+
+## References
+- PyTorch documentation, CrossEntropyLoss: the input is expected to contain the unnormalised logits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Run
+from bedside.record.vocabulary import LOSS
+from bedside.report.wording import number
+from bedside.rules.chance import known_chance
+from bedside.rules.rule import rule
+
+# What each takes, what it means for the loss, and what to do.
+TAKES = {
+    "cross_entropy": "scores",
+    "binary_cross_entropy_with_logits": "scores",
+    "nll_loss": "logarithms of probabilities",
+    "kl_div": "logarithms of probabilities",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """One operation follows another or it does not: nothing to set."""
+
+
+@rule("LOP111", severity=Severity.ERROR, needs=[], limits=Limits())
+def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    if not run.events_of("coverage"):
+        raise NotEnough("the graph of the loss (a watched run)")
+    for event in run.events_of("loss_input")[:1]:
+        function, made_by = str(event.data["function"]), str(event.data["made_by"])
+        yield mismatched_loss.finding(
+            f"{function} takes {TAKES[function]} and is given the output of a {made_by}: {_meaning(run, function)}.",
+            first_step=event.step,
+            last_step=max(event.step, run.steps - 1),
+            confidence=0.95,
+            evidence=dict(event.data),
+            series=[LOSS.name],
+            could_also_be=("Scores that are kept in this range on purpose: then say so with `ignore`.",),
+            try_=(_remedy(function, made_by),),
+        )
+
+
+def _meaning(run: Run, function: str) -> str:
+    chance = known_chance(run.config)
+    if function == "cross_entropy":
+        classes = chance.classes if chance else 0
+        floor = f" below {number(math.log(math.e + classes - 1) - 1, 4)}" if classes >= 2 else " far"
+        return f"the loss cannot fall{floor}"
+    if function == "binary_cross_entropy_with_logits":
+        return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
+    return "the loss has no meaning, and may fall below zero"
+
+
+def _remedy(function: str, made_by: str) -> str:
+    if function in ("nll_loss", "kl_div"):
+        instead = "cross_entropy" if function == "nll_loss" else "kl_div of log_softmax"
+        return f"Give it torch.log_softmax(scores, dim=1), or use F.{instead} on the scores themselves."
+    return f"Drop the {made_by} in front of {function}; apply it only where probabilities are needed."

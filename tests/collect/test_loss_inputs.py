@@ -1,0 +1,61 @@
+"""What the loss function was given."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+from torch.nn import functional as F
+
+LABELS = torch.tensor([0, 2, 1, 0, 2])
+BITS = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])
+SPREAD = torch.full((5, 3), 1 / 3)
+
+
+def seen(loss, tmp_path, outputs=3):
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, outputs))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        loss(model(torch.randn(5, 6))).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, steps=5)
+    return [tuple(event.data.values()) for event in run.events_of("loss_input")]
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (lambda scores: F.cross_entropy(scores.softmax(1), LABELS), ("cross_entropy", "softmax")),
+        (lambda scores: nn.CrossEntropyLoss()(torch.sigmoid(scores), LABELS), ("cross_entropy", "sigmoid")),
+        (lambda scores: F.nll_loss(scores, LABELS), ("nll_loss", "linear layer")),
+        (lambda scores: F.nll_loss(scores.softmax(1), LABELS), ("nll_loss", "softmax")),
+        (lambda scores: F.kl_div(scores.softmax(1), SPREAD, reduction="batchmean"), ("kl_div", "softmax")),
+        (
+            lambda scores: F.binary_cross_entropy_with_logits(torch.sigmoid(scores)[:, :1].squeeze(1), BITS),
+            ("binary_cross_entropy_with_logits", "sigmoid"),
+        ),
+    ],
+)
+def test_what_a_loss_function_should_not_be_given_is_told_once(loss, expected, tmp_path):
+    assert seen(loss, tmp_path) == [expected]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda scores: F.cross_entropy(scores, LABELS),
+        lambda scores: F.cross_entropy(scores.log_softmax(1), LABELS),  # once more changes nothing
+        lambda scores: F.nll_loss(scores.log_softmax(1), LABELS),
+        lambda scores: F.nll_loss(torch.log(scores.softmax(1)), LABELS),
+        lambda scores: F.kl_div(scores.log_softmax(1), SPREAD, reduction="batchmean"),
+        lambda scores: F.binary_cross_entropy(torch.sigmoid(scores[:, 0]), BITS),
+        lambda scores: F.binary_cross_entropy_with_logits(scores[:, 0], BITS),
+        lambda scores: F.cross_entropy(2 * scores.softmax(1).mean(1, keepdim=True) * scores, LABELS),
+    ],
+)
+def test_what_it_takes_is_not_worth_a_word(loss, tmp_path):
+    assert seen(loss, tmp_path) == []

@@ -1,0 +1,30 @@
+from bedside.finding import NotExamined
+from bedside.record.run import Event
+from bedside.rules.mismatched_loss import mismatched_loss
+from bedside.testing import a_run
+
+
+def seen(**given):
+    return a_run(loss=[2.0] * 50, events=[Event(0, "coverage"), Event(0, "loss_input", given)])
+
+
+def test_says_that_a_second_sigmoid_leaves_a_floor():
+    [found] = mismatched_loss.check(seen(function="binary_cross_entropy_with_logits", made_by="sigmoid"))
+    assert "0.693" in found.message
+    assert found.try_ == (
+        "Drop the sigmoid in front of binary_cross_entropy_with_logits; apply it only where probabilities are needed.",
+    )
+
+
+def test_says_that_bare_scores_have_no_lower_end():
+    [found] = mismatched_loss.check(seen(function="nll_loss", made_by="linear layer"))
+    assert "below zero" in found.message
+    assert "cross_entropy" in found.try_[0]
+
+
+def test_is_silent_where_the_loss_got_what_it_takes():
+    assert mismatched_loss.check(a_run(loss=[2.0] * 50, events=[Event(0, "coverage")])) == []
+
+
+def test_cannot_tell_from_a_log():
+    assert isinstance(mismatched_loss.examine(a_run(loss=[2.0] * 50)), NotExamined)
