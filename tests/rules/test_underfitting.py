@@ -25,6 +25,13 @@ def test_speaks_when_the_accuracy_stays_at_nothing():
     assert underfitting.check(a_run(loss=curve(9, 6), val_loss=curve(9, 6.1, n=12), val_accuracy=[0.01] * 12))
 
 
+def test_speaks_when_ten_classes_are_hardly_told_apart_and_both_losses_creep():
+    train, val = curve(2.4, 1.6, time=0.3), curve(2.3, 1.62, n=20, time=0.3, noise=0.003)
+    known = {"classes": 10}
+    assert underfitting.check(a_run(loss=train, val_loss=val, val_accuracy=[0.19] * 20, config=known))
+    assert underfitting.check(a_run(loss=train, val_loss=val, val_accuracy=[0.4] * 20, config=known)) == []
+
+
 @pytest.mark.parametrize(
     ("train", "val", "config"),
     [

@@ -45,14 +45,14 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     return sorted(signs, key=lambda sign: -sign.sure)
 
 
-def low_metric(run: Run) -> str:
-    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above a tenth; else nothing."""
+def low_metric(run: Run, most: float = ACCURACY) -> str:
+    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above `most`; else nothing."""
     highest = {
         metric.key: float(metric.finite().values.max())
         for metric in validation_metrics(run)
         if goes_up(metric.vital) and metric.finite() and metric.finite().values.min() >= 0
     }
-    if not highest or max(highest.values()) >= ACCURACY:
+    if not highest or max(highest.values()) >= most:
         return ""
     key = max(highest, key=lambda name: highest[name])
     return f"{key} never above {number(highest[key])}"

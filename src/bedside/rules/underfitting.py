@@ -8,9 +8,10 @@ There is no gap to close by regularisation: the model is too small, regularised 
 data.
 
 ## How it decides
-Both losses have been flat for the last third, they differ by less than `gap` of their level, and there is a sign that
-the level is a bad one: above `ignorant` of the chance level known from the configuration (for ten classes or more), or
-an accuracy that never exceeded 0.1.
+Both losses have been all but flat for the last third, in which they won less than `crept` of their progress; they
+differ by less than `gap` of their level, and there is a sign that the level is a bad one: above `ignorant` of the
+chance level known from the configuration (for ten classes or more), or an accuracy that never exceeded 0.1 or, if more,
+`luck` times that of a guess.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -35,22 +36,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number, percent
 from bedside.rules.advice import raise_learning_rate
 from bedside.rules.chance import known_chance
-from bedside.rules.ignorance import low_metric
+from bedside.rules.ignorance import ACCURACY, low_metric
 from bedside.rules.losses import training_loss_to_fall, validation_losses
 from bedside.rules.rule import rule
-from bedside.rules.statistics import flat_since, how_sure, in_blocks, outline
+from bedside.rules.statistics import Blocks, flat_since, how_sure, in_blocks, outline
 
 
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 30  # readings of the training loss
     evaluations: int = 6  # of the validation loss: two for each third
-    flat: float = 0.67  # of the run: a last third without any gain
+    flat: float = 0.67  # of the run: the last third is looked at
+    crept: float = 0.1  # of all progress: at that pace a third of a run more wins next to nothing
+    luck: float = 2.5  # times one over the number of classes: knowing which classes are frequent brings about as much
     gap: float = 0.1  # of the level: no more than the gap of a good run
     ignorant: float = 0.75  # of the chance level, as for stalled-loss
     classes: int = 10  # for fewer, noisy labels keep good models near chance
@@ -64,13 +69,15 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     if validation is None:
         raise NotEnough(f"{limits.evaluations} evaluations")
     blocks = in_blocks(training, most=limits.fewest), in_blocks(validation, most=limits.fewest)
-    if any(flat_since(each) > limits.flat * len(each) for each in blocks):
+    if any(_won_late(each, limits) > limits.crept for each in blocks):
         return
     train, held_out = outline(training).now, outline(validation).now
     if abs(held_out - train) > limits.gap * abs(train):
         return
-    chance, low = known_chance(run.config), low_metric(run)
-    if chance is not None and chance.classes >= limits.classes and train > limits.ignorant * chance.level:
+    chance = known_chance(run.config)
+    classes = chance.classes if chance is not None and chance.classes >= limits.classes else 0
+    low = low_metric(run, max(ACCURACY, limits.luck / classes)) if classes else low_metric(run)
+    if chance is not None and classes and train > limits.ignorant * chance.level:
         sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
     elif low:
         sign, sure = low, 0.7
@@ -94,3 +101,10 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
             "Double the width of the model.",
         ],
     )
+
+
+def _won_late(blocks: Blocks, limits: Limits) -> float:
+    """The share of its progress that the curve won after `flat` of the run, beyond the noise of a block."""
+    last = blocks.means[int(limits.flat * len(blocks)) :]
+    won = float(last[0] - np.median(last[-3:])) - blocks.noise
+    return won / max(float(blocks.means[0] - blocks.means.min()), 1e-12)
