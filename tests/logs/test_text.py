@@ -266,6 +266,25 @@ PROGRAMS = {
         "[06/01 10:00:00 d2.utils.events]:  eta: 1 day, 0:00:00  iter: 19  total_loss: 5.1  loss_cls: 4.4  lr: 1.6e-05",
         {"loss": {19: 5.1}, "part/loss_cls": {19: 4.4}, "lr": {19: 1.6e-05}},
     ),
+    "PyTorch's CIFAR tutorial": (
+        "[1,  2000] loss: 2.2\n[1,  4000] loss: 1.8\n[2,  2000] loss: 1.5",
+        {"loss": {2000: 2.2, 4000: 1.8, 6001: 1.5}},
+    ),
+    "PyTorch's quickstart": (
+        "Epoch 1\n-------------------------------\nloss: 1.000000  [   64/60000]\nloss: 2.200000  [ 6464/60000]\n"
+        "Test Error: \n Accuracy: 50.5%, Avg loss: 2.158 \n",
+        {"loss": {60064: 1.0, 66464: 2.2}, "val/loss": {66464: 2.158}, "val/accuracy": {66464: 0.505}},
+    ),
+    "PyTorch's DCGAN example": (
+        "[0/25][50/1583]\tLoss_D: 1.7\tLoss_G: 4.7\tD(x): 0.5\tD(G(z)): 0.3 / 0.2\n"
+        "[1/25][0/1583]\tLoss_D: 1.2\tLoss_G: 4.1\tD(x): 0.5\tD(G(z)): 0.3 / 0.2",
+        {"part/loss_d": {50: 1.7, 1583: 1.2}, "part/loss_g": {50: 4.7, 1583: 4.1}},
+    ),
+    "PyTorch's language model": (
+        "| epoch   1 |   200/ 2983 batches | lr 5.00 | ms/batch 12.34 | loss  6.50 | ppl   665.14\n"
+        "| end of epoch   1 | time: 12.34s | valid loss  6.10 | valid ppl   445.86",
+        {"loss": {3183: 6.5}, "lr": {3183: 5.0}, "val/loss": {3183: 6.1}},
+    ),
     "PyTorch's MNIST example": (
         "Train Epoch: 1 [640/60000 (1%)]\tLoss: 1.359780\nTest set: Average loss: 0.0471, Accuracy: 9842/10000 (98%)",
         {"loss": {60640: 1.35978}, "val/loss": {60640: 0.0471}, "val/accuracy": {60640: 0.9842}},
@@ -562,3 +581,15 @@ def test_a_configuration_printed_again_does_not_move_the_run():
     run = run_of(*lines)
     assert curve(run.loss) == {1: 0.8, 2: 0.7, 3: 0.6}
     assert run.config["epochs"] == 30
+
+
+def test_train_after_the_loss_is_something_else():
+    run = run_of(*(f"Epoch: {e:03d}, Loss: {9 - e}, Train: 0.{e}, Val: 0.{e}" for e in range(1, 4)))
+    assert curve(run.loss) == {1: 8, 2: 7, 3: 6}
+    assert not any("loss" in vital and vital != "loss" for vital, _ in run.keys)
+
+
+@pytest.mark.parametrize("clock", ["Global step {}:", "Round {},", "Trained batch 7 in epoch {},", "end of epoch {} |"])
+def test_clocks_as_people_call_them(clock):
+    run = run_of(*(f"{clock.format(i)} loss {9 - i}" for i in range(1, 4)))
+    assert curve(run.loss) == {1: 8, 2: 7, 3: 6}

@@ -50,15 +50,16 @@ _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 MOST_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")
-_AT = re.compile(r"(?i)(.+?)\s(?:at|in|after|on|for)\s(epoch|step|iteration|iter)$")
+_AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter)$")
 _BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
+_ALONE = re.compile(r"\](?!\[)")
 LEADING = "[]"  # the name of a number in brackets that a line begins with
 # `[valid] loss=2`, `| Val: loss 2`: what follows is measured there, until the line says another.
 _SECTION = re.compile(
     r"(?i)(?:^|(?<=[\s|,;\[(\]]))(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
     r"\s?(?:[\]):]|\s-\s)\s{0,4}(?=[a-zA-Z])"
 )
-FILLERS = frozenset("is was are of at on with and the a an".split())  # `Val acc is 86%`
+FILLERS = frozenset("is was are of at in on with and the a an".split())  # `Val acc is 86%`
 
 
 @dataclass
@@ -141,22 +142,31 @@ def spots_in(line: str) -> list[Spot]:
         at = _AT.match(name)
         if at:  # `Train loss at epoch 3: 0.5`
             waiting, name = at[1], at[2]
-        if not found and not name and gap.strip() == "[" and line[end : end + 1] == "]":
+        if not found and not name and gap.strip() == "[" and _ALONE.match(line, match.end("number")):
             name = LEADING  # XGBoost and LightGBM: `[10]  train-rmse: 0.5`
         label = _BAR_OF.search(gap) if match["total"] and not name else None
         name = label[1] if label else name
         total = slice(*match.span("total")) if match["total"] else None
         kind = "special" if match["special"] else "ordinal" if match["of"] else "number"
         each = Spot(name, slice(*match.span(kind)), total, (match["unit"] or "").strip() == "%", section=section)
-        if not name and found and (total or gap.rstrip().endswith("][")) and gap.strip() in ("[", "]["):
-            if found[-1].inner is None and not found[-1].total:
-                found[-1].inner = each  # `Train: 3 [10/100` and `Epoch: [3][10/100]`
+        if not name and found and _nests(line, found[-1], each, gap.strip(), end):
+            if found[-1].inner is None:
+                found[-1].inner = each
             continue
         if name or not found or total:
             found.append(each)  # else the second element of a list, or a running average in brackets
         if len(found) >= MOST_IN_A_LINE:
             break
     return found
+
+
+def _nests(line: str, outer: Spot, inner: Spot, between: str, end: int) -> bool:
+    """`Train: 3 [10/100`, `Epoch: [3][10/100]`, `[3/90][10/100]` and `[3, 10]`: an epoch, and a count within it."""
+    if not line[outer.where].isdigit() or (outer.total and outer.name):
+        return False
+    if between == ",":
+        return outer.name == "" and not outer.total and line[: outer.where.start].strip() == "[" and line[end] == "]"
+    return between == "][" or (between == "[" and inner.total is not None)
 
 
 def lead(line: str) -> str:

@@ -170,6 +170,8 @@ def _as_the_one_before(each: Found, before: Found | None) -> Found:
     split = SPLITS.get(each.name.lower())
     if split is None or before is None or read_name(before.name).kind not in ("loss", "metric"):
         return each
+    if split == "train" and not read_name(before.name).split:  # `Loss: 1, Train: 0.9`: a loss is of the training
+        return each
     return replace(each, name=f"{split}/{read_name(before.name).metric}")
 
 

@@ -17,7 +17,7 @@ STEPS = (
     *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
     *("num_updates", "update", "up", "current_steps", "total_timesteps", "s", "episode", "episodes"),
 )
-EPOCHS = ("epoch", "epochs", "ep")
+EPOCHS = ("epoch", "epochs", "ep", "round")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100
 
 
@@ -68,8 +68,12 @@ class Clock:
             self._epoch = epoch.value
             self._fractions |= epoch.value != int(epoch.value) if math.isfinite(epoch.value) else False
             self._say("epochs", epoch.total)
-        if nested is not None and nested.inner is not None:
+        if nested is not None and nested.inner is not None and nested.inner.total:
+            self._say("epochs", nested.total)
             self._within(nested.value, nested.inner)
+        elif nested is not None and nested.inner is not None:
+            self._epoch = nested.value
+            self._over_all(nested.inner)
         elif step is not None:
             said |= {named[name].name for name in (*STEPS, *BATCHES) if name in named}
             self._over_all(step)
@@ -127,7 +131,7 @@ def _plain(name: str) -> str:
     plain = name.lower().rsplit(": ", 1)[-1].rstrip(".")
     for before in ("trainer/", "train/", "train "):
         plain = plain.removeprefix(before)
-    return plain
+    return plain.replace(" ", "_")
 
 
 def _first(names: Sequence[str], named: Mapping[str, Found], fits: Callable[[Found], bool]) -> Found | None:
