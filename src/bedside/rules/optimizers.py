@@ -11,13 +11,29 @@ from bedside.record.run import Run
 # They divide by the gradient's own size, so that a constant factor in the gradient changes nothing.
 SCALE_FREE = ("adam", "lion", "muon", "rmsprop", "adagrad", "adafactor", "shampoo", "lamb", "lars", "sophia", "signsgd")
 
+SECTIONS = ("optimizer", "optim", "optimiser")  # of a configuration
+NAMES = ("name", "type", "_target_", "class_name")  # the key in it that says which
+
 
 def optimizers(run: Run) -> list[Mapping[str, Any]]:
     """One mapping per optimizer, with its `name` and what else is known of it."""
-    known = run.config.get("optimizers") or run.config.get("optimizer") or run.config.get("optim") or []
+    known = run.config.get("optimizers") or run.config.get("optimizer") or run.config.get("optim") or _flat(run.config)
     if isinstance(known, (str, Mapping)):
         known = [known]
     return [each if isinstance(each, Mapping) else {"name": str(each)} for each in known]
+
+
+def _flat(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The optimizer of a configuration in one level: `optimizer.name`, `train/optim/_target_`, `trainer.optimizer`."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        *above, last = str(key).replace("/", ".").lower().split(".")
+        inside = bool(above) and above[-1] in SECTIONS
+        if last in NAMES if inside else last in SECTIONS and isinstance(value, str):
+            found.setdefault("name", value)
+        elif inside:
+            found.setdefault(last, value)
+    return [found] if "name" in found else []
 
 
 def is_scale_free(run: Run) -> bool:
