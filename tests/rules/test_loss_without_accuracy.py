@@ -37,5 +37,23 @@ def test_stays_silent(val, metrics):
     assert loss_without_accuracy.check(a_run(loss=val, val_loss=val, **metrics)) == []
 
 
+GOOD = curve(2.2, 0.14, n=20)
+GUESS = 0.1 + 0.012 * RNG.random(20)
+
+
+def test_speaks_when_the_accuracy_of_a_guess_stands_beside_a_loss_it_cannot_belong_to():
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=GUESS, config={"classes": 10}))
+    assert loss_without_accuracy.check(a_run(loss=[2.303, *GOOD], val_loss=GOOD, val_accuracy=100 * GUESS))
+
+
+def test_stays_silent_when_they_may_belong_together():
+    poor, tokens = curve(2.2, 0.6, n=20), {"vocab_size": 32000}
+    assert (
+        loss_without_accuracy.check(a_run(loss=poor, val_loss=poor, val_accuracy=GUESS, config={"classes": 10})) == []
+    )
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=GUESS, config=tokens)) == []
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=GUESS)) == []
+
+
 def test_is_not_examined_without_a_metric():
     assert isinstance(loss_without_accuracy.examine(a_run(loss=VAL, val_loss=VAL)), NotExamined)

@@ -11,7 +11,9 @@ class is and always names the same one.
 ## How it decides
 The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
-little left to gain.
+little left to gain. Or, where the number of classes is known, an accuracy that never rose above `luck` times that of a
+guess, next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for
+that many of them, with `room` to spare.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -40,8 +42,11 @@ import numpy as np
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.metrics import goes_up
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.report.wording import number
-from bedside.rules.losses import validation_losses, validation_metrics
+from bedside.rules.answers import accuracies, most_wrong
+from bedside.rules.chance import chance_level, known_chance
+from bedside.rules.losses import training_loss, validation_losses, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.statistics import how_sure, outline
 
@@ -53,6 +58,8 @@ class Limits:
     noise: float = 3.0  # σ of one evaluation
     still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
     saturated: float = 0.9  # accuracies above have little left to gain
+    luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
+    room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
 
 
 @rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -73,7 +80,8 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             continue
         spans = [float(np.ptp(metric.values)) / max(abs(float(np.median(metric.values))), 1e-12) for metric in beside]
         levels = [float(np.median(metric.values)) for metric in beside]
-        if max(spans) > limits.still or max(levels) > limits.saturated or min(levels) <= 0:
+        unmoved = max(spans) <= limits.still and max(levels) <= limits.saturated
+        if min(levels) <= 0 or not (unmoved or _impossible(run, series, limits)):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -91,3 +99,15 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             ],
         )
         return
+
+
+def _impossible(run: Run, series: Series, limits: Limits) -> bool:
+    """The accuracies beside this loss are those of a guess, and it leaves no room for so many wrong answers."""
+    losses = training_loss(run).finite()
+    chance = known_chance(run.config) or (chance_level({}, float(losses.values[0])) if losses else None)
+    beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.fewest]
+    if chance is None or not chance.classes or not beside:
+        return False
+    highest = max(float(each.values.max()) for each in beside)
+    late = float(series.values[-(len(series) // 3) :].max())
+    return highest <= limits.luck / chance.classes and highest <= 1 - most_wrong(late) - limits.room
