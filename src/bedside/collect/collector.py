@@ -82,6 +82,7 @@ class Collector:
     name = ""  # the vital group: what cadence, cost and the report call it
     vitals: tuple[str, ...] = ()  # what it can write; none: it writes events only
     sampled = True  # False: it only hears moments
+    apart = 1  # steps between two samples, at least
     tireless = False  # True: it must hear every step, whatever that costs
 
     def __init__(self, patient: Patient) -> None:

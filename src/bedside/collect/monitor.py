@@ -513,7 +513,9 @@ class Monitor:
         """The next step begins: whoever is due listens to it."""
         self._patient.step = self.step
         for collector in list(self._collectors):
-            due = collector.sampled and self._cadence.due(collector.name, self.step)
+            due = (
+                collector.sampled and self.step % collector.apart == 0 and self._cadence.due(collector.name, self.step)
+            )
             if due and self._safely(collector, lambda c: c.attach(self.step)):
                 self._attached.append(collector)
         self._door.expect(self._attached)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from bedside.collect.histograms import Histograms
 from bedside.collect.monitor import Monitor
 from bedside.collect.pulse import MOVES, NORMS
 from bedside.collect.vitals import COLLECTORS
@@ -35,6 +36,7 @@ def watch(
     resume: str | os.PathLike[str] | None = None,
     vitals: Sequence[str] | None = None,
     budget: float | None = 0.01,
+    histograms: bool = False,
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
@@ -49,6 +51,8 @@ def watch(
         vitals: Record only these (see docs/vitals.md); by default everything.
         budget: The share of the step time that watching may take after the first steps, which are recorded in full.
             None records everything at every step.
+        histograms: Keep histograms of weights, gradients and outputs too, every hundred steps or as the budget allows;
+            `bedside.record.histograms` reads them back.
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
@@ -57,7 +61,7 @@ def watch(
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
     try:
-        return _watch(model, optimizer, run_dir, resume, vitals, budget, on_finding, config, quiet)
+        return _watch(model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet)
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
 
@@ -69,6 +73,7 @@ def _watch(
     resume: Any,
     vitals: Sequence[str] | None,
     budget: float | None,
+    histograms: bool,
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
@@ -96,7 +101,8 @@ def _watch(
         store,
         rank=rank,
         config={**_known_about(model, optimizers), **(config or {})},
-        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)],
+        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
+        + [Histograms] * bool(histograms),
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
         updates=wanted is None or bool(wanted & NEEDS_UPDATES),
         budget=budget,

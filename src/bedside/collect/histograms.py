@@ -1,0 +1,109 @@
+"""Histograms of weights, gradients and outputs, where they are asked for: `watch(..., histograms=True)`.
+
+The sign and the exponent of a float32 are its nine highest bits, so a histogram on a logarithmic scale is one shift and
+one count (`record/histograms.py` says what the bins are). Of large tensors a part is counted, spread over all of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+from torch.optim import Optimizer
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.door import Forward
+from bedside.collect.freight import Ticket
+from bedside.collect.layout import plain_name
+from bedside.collect.sample import sample
+from bedside.collect.squares import flat
+from bedside.record.histograms import KIND, Histogram, ordered
+from bedside.record.run import Event
+
+APART = 100  # steps between two, at least: they show what changes slowly
+ELEMENTS = 1 << 16  # counted per tensor: a share of one in a thousand is then known to a tenth of itself
+
+
+class Histograms(Collector):
+    """Counts every parameter, its gradient and every module's output."""
+
+    name = "histograms"
+    apart = APART
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._turn = 0
+        self._hook: Any = None
+        self._names: dict[int, str] = {}
+        self._found: dict[str, dict[str, Ticket]] = {}
+        self._waiting: list[tuple[int, dict[str, dict[str, Ticket]]]] = []
+
+    def attach(self, step: int) -> None:
+        self._due = True
+        self._turn += 1
+        self._found = {"weights": {}, "gradients": {}, "activations": {}}
+
+    def reads(self, forward: Forward) -> bool:
+        leaves = {id(m): plain_name(name) for name, m in self.model.named_modules() if not any(m.children())}
+        self._names = leaves
+        self._hook = register_module_forward_hook(self._returned)
+        return True
+
+    def read(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        if self._hook is not None:
+            self._hook.remove()
+            self._hook = None
+
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        if self._due and not closure:
+            layout = self.patient.layout
+            for name, parameter in zip(layout.names, layout.parameters, strict=True):
+                self._count("gradients", name, parameter.grad)
+
+    def detach(self, step: int) -> None:
+        if self._due:
+            self._due = False
+            layout = self.patient.layout
+            for name, parameter in zip(layout.names, layout.parameters, strict=True):
+                self._count("weights", name, parameter)
+            self._waiting.append((step, self._found))
+            self._found = {}
+
+    def events(self) -> Iterable[Event]:
+        waiting, self._waiting = self._waiting, []
+        for step, found in waiting:
+            packed = {of: {owner: _packed(ticket) for owner, ticket in each.items()} for of, each in found.items()}
+            yield Event(step, KIND, packed, time.time())
+
+    def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
+        name = self._names.get(id(module))
+        if name and isinstance(output, Tensor) and name not in self._found["activations"]:
+            began = time.perf_counter()
+            self._count("activations", name, output)
+            self.spent += time.perf_counter() - began
+
+    def _count(self, of: str, owner: str, tensor: Tensor | None) -> None:
+        if tensor is None or not tensor.is_floating_point() or not tensor.numel():
+            return
+        with torch.no_grad():
+            values = sample(flat(tensor), self._turn, ELEMENTS).float().contiguous()
+            bits = (values.view(torch.int32) >> 23) & 511
+            counts = torch.zeros(512, dtype=torch.float64, device=values.device)
+            if values.is_cpu:
+                counts += torch.bincount(bits, minlength=512)
+            else:  # where bincount would wait for the device
+                counts.index_add_(0, bits, torch.ones_like(values, dtype=torch.float64))
+            self._found[of][owner] = self.freight.put(counts)
+
+
+def _packed(ticket: Ticket) -> list[int]:
+    return Histogram(ordered(ticket.numbers.astype(np.int64))).packed()
