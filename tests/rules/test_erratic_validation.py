@@ -25,6 +25,12 @@ def test_speaks_when_evaluations_differ_by_factors_throughout():
     assert "from 0.1 to about 0.03" in finding.try_[0]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_speaks_when_a_handful_of_examples_is_louder_than_a_batch(seed):
+    val = good() * np.exp(0.8 * np.random.default_rng(seed).normal(size=60))
+    assert erratic_validation.check(a_run(loss=train(noise=0.2), val_loss=val))
+
+
 def test_speaks_on_an_episode_of_a_negative_loss_and_dates_it():
     val = -0.4 - 0.4 * (1 - np.exp(-np.arange(200) / 40))
     val[80:120:4] = -0.2

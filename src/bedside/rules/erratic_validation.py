@@ -12,8 +12,8 @@ a validation set of a few samples.
 ## How it decides
 Two ways. Throughout: the noise of its logarithm is at least `wild`, and `louder` times that of the training loss. In
 episodes: after having fallen by `deep` of its first value it went back there at least `times` times, with at least
-`back` of what it had won in between; and its noise over that episode, in units of its progress, is `louder` times that
-of the training loss. So a small validation set of a noisy problem does not count.
+`back` of what it had won in between; and its noise over that episode, in units of its progress, is `far_louder` times
+that of the training loss. So a small validation set of a noisy problem does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -60,7 +60,8 @@ class Limits:
     back: float = 0.25  # of what had been won: enough that two returns are two
     times: int = 3  # returns to the start: once is a bad evaluation, twice bad luck
     early: float = 0.1  # of the evaluations: a network that has hardly begun may be anywhere
-    louder: float = 4.0  # than the training loss, whose readings are single batches and should be the noisier ones
+    louder: float = 2.0  # than the training loss, whose readings are single batches and should be the noisier ones
+    far_louder: float = 4.0  # the same, where the swings themselves are no wilder than those of many good runs
 
 
 @rule("GEN108", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -134,5 +135,5 @@ def _returns(series: Series, training: Series, limits: Limits) -> list[int]:
     if len(found) < limits.times or curve.progress <= 0:
         return []
     episode = values[max(0, found[0] - 2) : found[-1] + 3]
-    louder = noise_level(episode) / won[found[-1]] > limits.louder * curve.noise / curve.progress
+    louder = noise_level(episode) / won[found[-1]] > limits.far_louder * curve.noise / curve.progress
     return found if louder else []
