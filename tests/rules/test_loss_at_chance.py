@@ -47,3 +47,14 @@ def test_a_recognised_level_is_a_warning_only_if_the_accuracy_agrees():
 )
 def test_stays_silent(run):
     assert loss_at_chance.check(run) == []
+
+
+def test_speaks_when_only_single_examples_are_learned_by_heart():
+    creeping = np.linspace(2.31, 2.15, 300)
+    shuffled = a_run(
+        loss=creeping, config={"classes": 10}, **{"val/loss": np.linspace(2.31, 2.4, 300), "val/accuracy": 0.08}
+    )
+    [found] = loss_at_chance.check(shuffled)
+    assert "by heart" in found.try_[0]
+    good = a_run(loss=creeping, config={"classes": 10}, **{"val/loss": 2.6, "val/accuracy": 0.8})
+    assert not loss_at_chance.check(good)

@@ -3,6 +3,7 @@ import math
 import numpy as np
 
 from bedside.finding import Severity
+from bedside.record.run import Parameter
 from bedside.rules.oversized_update import oversized_update
 from bedside.testing import a_run
 
@@ -96,3 +97,11 @@ def test_is_a_warning_when_units_died_while_the_weights_were_replaced():
 
 def test_stays_silent_when_units_died_of_something_else():
     assert not oversized_update.check(with_dead_units([0.005] * 120))
+
+
+def test_first_steps_of_weights_that_began_at_zero_replace_nothing():
+    weights = [Parameter("weight", "", 640, gradient_steps=100, watched_steps=100)]
+    told = {"lr": 1e-3, "relative_update_norm": BURST + [0.01] * 95, "parameters": weights}
+    slow = list(np.geomspace(2.3, 1.4, 100))
+    assert oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 3.0}, **told))
+    assert not oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 0.0}, **told))

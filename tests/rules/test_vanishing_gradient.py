@@ -50,7 +50,7 @@ def test_leaves_a_cut_to_exactly_zero_to_dead_layer():
 
 def test_stays_silent_when_adam_gives_the_front_updates_as_large_as_the_rest():
     updates = dict.fromkeys(FADE, 1e-3)
-    assert not vanishing_gradient.check(a_run(loss=2.3, grad_norm=noisy(FADE), relative_update_norm=noisy(updates)))
+    assert not vanishing_gradient.check(a_run(loss=1.7, grad_norm=noisy(FADE), relative_update_norm=noisy(updates)))
 
 
 def test_containers_are_not_compared_with_their_own_leaves():
@@ -60,3 +60,13 @@ def test_containers_are_not_compared_with_their_own_leaves():
 
 def test_says_so_when_the_run_is_too_short():
     assert isinstance(vanishing_gradient.examine(a_run(steps=10, loss=2.3, grad_norm=FADE)), NotExamined)
+
+
+def test_moves_that_adam_makes_of_a_faded_gradient_do_not_excuse_a_run_that_learns_nothing():
+    faded = {"layers.0": 1e-7, "layers.1": 1e-6, "layers.2": 1e-5, "layers.3": 1e-3, "layers.4": 1e-2, "head": 0.5}
+    moves = dict.fromkeys(faded, 2e-3)
+    stuck = a_run(loss=[2.3, 2.31] * 60, config={"classes": 10}, grad_norm=faded, relative_update_norm=moves)
+    learning = a_run(loss=[2.3 * 0.98**k for k in range(120)], grad_norm=faded, relative_update_norm=moves)
+    assert vanishing_gradient.check(stuck)
+    assert not vanishing_gradient.check(learning)
+    assert not vanishing_gradient.check(a_run(loss=[1.7, 1.71] * 60, grad_norm=faded, relative_update_norm=moves))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bedside.collect.activations import Activations
 from bedside.collect.attention import Attention
+from bedside.collect.beginning import Beginning
 from bedside.collect.collector import Collector
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
@@ -17,6 +18,7 @@ from bedside.collect.numerics import Numerics
 from bedside.collect.schedulers import Schedulers
 
 COLLECTORS: tuple[type[Collector], ...] = (
+    Beginning,
     Loop,
     Schedulers,
     FirstGraph,

@@ -13,7 +13,9 @@ its first steps.
 Over the last third the loss is within two percent of the chance level computed from the run's configuration, and it was
 never lower by `lower` of it. When the number of classes is not known, familiar values (ln 2, ln 10, ln 1000, the
 vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss was never far from
-there (`start`), and it is a note unless the accuracy is that of guessing too.
+there (`start`), and it is a note unless the accuracy is that of guessing too. A training loss that creeps below chance
+may be learning single examples by heart: a validation loss that never came below it in `evaluations`, with an accuracy
+within `better` of guessing, is told as well.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -44,7 +46,7 @@ from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate
-from bedside.rules.chance import chance_level
+from bedside.rules.chance import chance_level, known_chance
 from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
@@ -59,6 +61,8 @@ class Limits:
     lower: float = 0.05  # of the level: a model that was ever this much better has learned something
     start: float = 0.5  # of the level above it, for a recognised one: untrained heads begin a little above ln K
     steady: float = 0.02  # of the level: the spread of the last third
+    evaluations: int = 5  # of the validation loss: as many as make a curve
+    better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
 
 
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -72,9 +76,9 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     third = blocks.means[-max(2, len(blocks) // 3) :]
     now = float(np.median(third))
     chance = chance_level(run.config, now)
-    if chance is None or float(np.ptp(third)) > limits.steady * chance.level:
-        return
-    if float(blocks.means.min()) < (1 - limits.lower) * chance.level:
+    settled_there = chance is not None and float(np.ptp(third)) <= limits.steady * chance.level
+    if chance is None or not settled_there or float(blocks.means.min()) < (1 - limits.lower) * chance.level:
+        yield from _nothing_held_out(run, limits)
         return
     guessing = low_metric(run)
     recognised_near = float(series.values[0]) < (1 + limits.start) * chance.level
@@ -98,5 +102,33 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
             "Train on 32 examples until the loss is near zero; if it does not get there, look at data and loss.",
             "Print a few inputs with their labels, as the network gets them.",
             lower_learning_rate(run, series.first_step),
+        ],
+    )
+
+
+def _nothing_held_out(run: Run, limits: Limits) -> Iterator[Finding]:
+    """Whatever was learned does not hold for data that was kept apart, and never did."""
+    chance, held_out = known_chance(run.config), run.series("val/loss").finite()
+    if chance is None or chance.classes < 2 or len(held_out) < limits.evaluations:
+        return
+    if float(held_out.values.min()) < (1 - limits.steady) * chance.level:
+        return
+    guess = 1 / chance.classes
+    accuracy = run.series("val/accuracy").finite()
+    if not accuracy or float(accuracy.values.max()) > guess + limits.better * (1 - guess):
+        return
+    yield loss_at_chance.finding(
+        f"val/loss was never below the level of a blind guess ({chance}), and val/accuracy never above "
+        f"{number(float(accuracy.values.max()))}: nothing that was learned holds for other data.",
+        first_step=held_out.first_step,
+        last_step=held_out.last_step,
+        confidence=0.9,
+        evidence={"lowest": float(held_out.values.min()), "chance": chance.level, "known": True},
+        series=["val/loss", "loss", "val/accuracy"],
+        could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+        try_=[
+            "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from "
+            "their inputs can only be learned by heart.",
+            "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
         ],
     )

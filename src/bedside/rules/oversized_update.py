@@ -22,8 +22,9 @@ above `sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop
 then).
 
 ## When it is wrong
-Weights that start at almost nothing, or that weight decay has shrunk to nothing (shrinking-weights): any step is large
-against them. Scale-free layers (before a normalisation) survive large steps.
+Weights that weight decay has shrunk to nothing (shrinking-weights): any step is large against them. First steps of
+weights that began at zero are left out where that is known (a watched run). Scale-free layers (before a normalisation)
+survive large steps.
 
 ## What to try
 1. The learning rate at which the first steps move the weights by 1 %, the upper end of what healthy runs do.
@@ -74,6 +75,7 @@ class Limits:
     steps: int = 3  # of a burst: one long first step often leads somewhere good
     wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
     recent: int = 5  # readings right before a burst
+    nothing: float = 1e-4  # root mean square of weights: initialisations begin a hundred times above it, or at zero
     dead: float = 0.8  # of the units of a layer, as in dead-units
     readings: int = 20  # of the loss after a burst: time to come back
 
@@ -124,6 +126,8 @@ def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst |
         if against[start:stop].sum() < limits.replaced:
             continue
         first, last = int(ratios.steps[start]), int(ratios.steps[stop - 1])
+        if start == 0 and _began_at_zero(run, limits):
+            continue
         if not _one_wild_gradient(run, first, limits) and not _weights_are_gone(run, last):
             largest, total = float(against[start:stop].max()), float(against[start:stop].sum())
             began = int(ratios.steps[_rose(against[: start + 1], limits.sustained)])
@@ -153,7 +157,7 @@ def _units_died(run: Run, ratios: Series, against: Values, limits: Limits) -> Fi
     until = against[ratios.steps <= died]
     large = np.flatnonzero(until > limits.sustained)
     total = float(until[large].sum())
-    if total < limits.replaced or _weights_are_gone(run, died):
+    if total < limits.replaced or _weights_are_gone(run, died) or _began_at_zero(run, limits):
         return None
     first, largest = int(ratios.steps[large[0]]), float(until[large].max())
     return _finding(
@@ -181,6 +185,12 @@ def _one_wild_gradient(run: Run, first: int, limits: Limits) -> bool:
         return False
     usual = max(before.median(), before.median(limits.recent))  # a norm that climbed there is not one batch's doing
     return at.last > limits.wild * usual
+
+
+def _began_at_zero(run: Run, limits: Limits) -> bool:
+    """Whether there were no weights to speak of: then the first steps make them, and replace nothing."""
+    began, size = run.config.get("initial_param_norm"), sum(each.size for each in run.parameters)
+    return isinstance(began, (int, float)) and size > 0 and began < limits.nothing * math.sqrt(size)
 
 
 def _weights_are_gone(run: Run, step: int) -> bool:

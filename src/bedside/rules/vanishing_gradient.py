@@ -13,8 +13,8 @@ Norms are compared leaf with leaf, by their medians over the run without its fir
 passes nothing back for a step or two, and that is healthy). Even the best-fed leaf of the first quarter gets less than
 `ratio` times what is usual in the last quarter, and the fade is gradual: some leaves in between are in between. A cut
 from healthy to exactly zero is dead-layer's business. Adam divides by the gradient's own size, so when updates are
-recorded the front must also move more slowly than the back (`pace`): a gradient that fades and updates that do not
-is no loss.
+recorded the front must also move more slowly than the back (`pace`), unless nothing was learned: the loss improved by
+less than `improved` and bears a sign of ignorance, such as the level of chance (see stuck-from-start).
 
 ## When it is wrong
 Layers that were trained before and are only touched up; parameters listed in another order than they are used in.
@@ -48,6 +48,7 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, RELATIVE_UPDATE
 from bedside.report.wording import number
+from bedside.rules.ignorance import signs_of_ignorance
 from bedside.rules.leaves import leaves, places
 from bedside.rules.rule import rule
 from bedside.rules.windows import spread_evenly
@@ -57,6 +58,7 @@ from bedside.rules.windows import spread_evenly
 class Limits:
     ratio: float = 1e-3  # the usual rule: within 100-fold healthy, 1000-fold vanishing; 37 healthy nets: above 5e-3
     pace: float = 0.1  # relative updates of the front over those of the back: ten times slower is felt
+    improved: float = 0.05  # of the first loss: less is a plateau, as for undersized-update
     leaves: int = 4  # fewer have no "on the way"
     readings: int = 20  # per leaf: a median of 20 is good to a quarter of its spread
     start: float = 0.2  # of the readings, left out: zero-initialised heads and warm-up
@@ -81,7 +83,7 @@ def vanishing_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     if not gradual or not norms[: 2 * quarter].any():
         return
     pace = _pace(run, layers[:quarter], layers[-quarter:], limits)
-    if pace > limits.pace:
+    if pace > limits.pace and _learns(run, limits):
         return
     quiet = [series.owner for series, norm in zip(layers, norms, strict=True) if norm < limits.ratio * back]
     where = places(quiet, of=[series.owner for series in layers])
@@ -128,6 +130,15 @@ def _pace(run: Run, front: list[Series], back: list[Series], limits: Limits) -> 
         return 0.0
     slow, fast = max(speeds[0]), float(np.median(speeds[1]))
     return slow / fast if fast > 0 else 0.0
+
+
+def _learns(run: Run, limits: Limits) -> bool:
+    """Whether the loss came down, or may have been good from the start."""
+    loss = run.series(LOSS.name).finite()
+    if len(loss) < limits.readings:
+        return True
+    start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
+    return start - end > limits.improved * abs(start) or not signs_of_ignorance(run, end)
 
 
 def _onset(front: Series, back: Series, limits: Limits) -> int:
