@@ -85,6 +85,11 @@ def test_memory_holds_no_curves_of_a_tree(forest):
     assert all(not a.pictures for a in answers if isinstance(a, Diagnosis))
 
 
+def test_what_runs_have_in_common_is_kept_once(forest):
+    answers = [a for a in diagnose_all(find_runs(forest), Order(), workers=2) if isinstance(a, Diagnosis)]
+    assert len({id(a.not_examined) for a in answers}) == len({a.not_examined for a in answers}) < len(answers)
+
+
 def test_the_command_line_tells_a_tree_as_a_table_with_the_worst_first(forest, capsys):
     assert command(["diagnose", str(forest), "--jobs", "1"]) == 1
     out = capsys.readouterr().out.splitlines()
@@ -99,6 +104,7 @@ def test_the_command_line_gives_a_tree_as_a_list_of_objects(forest, capsys):
     assert command(["diagnose", str(forest), "--jobs", "1", "--format", "json", "--fail-on", "never"]) == 0
     out, err = capsys.readouterr()
     assert len(json.loads(out)) == 12
+    assert out == json.dumps(json.loads(out), indent=2) + "\n"
     assert "trainer_state" in err or "cannot be read" in err
 
 

@@ -29,6 +29,7 @@ AHEAD = 3  # batches waiting for each process
 
 Answer = Diagnosis | Failure
 Job = RunFiles | RemoteRuns
+Shared = dict[tuple[Any, ...], tuple[Any, ...]]
 Tell = Callable[[int, int], None]  # how many jobs are done, of how many
 
 
@@ -51,11 +52,23 @@ def diagnose_all(
     """Diagnose every run; `on="ray"` distributes them over the Ray cluster that is configured."""
     workers = workers or os.cpu_count() or 1
     answers: list[list[Answer]] = [[] for _ in jobs]
+    shared: Shared = {}
     for done, (place, found) in enumerate(_spread(jobs, order, on, workers), 1):
-        answers[place] = found
+        answers[place] = [_sharing(each, shared) for each in found]
         if tell is not None:
             tell(done, len(jobs))
     return [answer for each in answers for answer in each]
+
+
+def _sharing(answer: Answer, shared: Shared) -> Answer:
+    """What could not be examined is the same in runs of one kind, and most of what an answer weighs."""
+    if isinstance(answer, Failure):
+        return answer
+    return replace(
+        answer,
+        not_examined=shared.setdefault(answer.not_examined, answer.not_examined),
+        examined=shared.setdefault(answer.examined, answer.examined),
+    )
 
 
 def answers_for(job: Job, order: Order) -> list[Answer]:

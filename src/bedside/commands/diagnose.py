@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
@@ -174,8 +175,14 @@ def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool) -> None
     if format_ == "json":
         import json
 
-        objects = [answer.to_json() for answer in answers]
-        click.echo(json.dumps(objects if several else objects[0], indent=2, allow_nan=False))
+        if not several:
+            click.echo(json.dumps(answers[0].to_json(), indent=2, allow_nan=False))
+            return
+        click.echo("[", nl=False)  # one by one: thousands of them at once would fill memory
+        for place, answer in enumerate(answers):
+            text = json.dumps(answer.to_json(), indent=2, allow_nan=False)
+            click.echo(f"{',' if place else ''}\n{indent(text, '  ')}", nl=False)
+        click.echo("\n]" if answers else "]")
     elif format_ == "markdown":
         from bedside.report.markdown import diagnosis_to_markdown
 
