@@ -9,7 +9,8 @@
 - hf: a trainer_state.json of 1.5 MB.
 
 Prints a table and writes its rows to benchmarks/results/logs.csv, keeping the rows of what was not asked for.
-Every time is the best of three in a process of its own, imports left out; compare the ratios, not the seconds.
+Every time is processor time, the best of three in a process of its own, imports left out: the machine may have other
+work. Compare the ratios, not the seconds.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Row = tuple[str, str, float, str]  # what, who, value, unit
 
 
 def best(read: str, setup: str = "") -> float:
-    """Seconds of the quickest of some processes that run `setup`, then `read`."""
-    code = f"import time\n{setup}\nbegan = time.perf_counter()\n{read}\nprint(time.perf_counter() - began)"
+    """Seconds of processor time of the quickest of some processes that run `setup`, then `read`."""
+    code = f"import time\n{setup}\nbegan = time.process_time()\n{read}\nprint(time.process_time() - began)"
     times = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(ROUNDS)
     ]

@@ -184,7 +184,21 @@ def test_talk_is_no_metric():
 
 
 @pytest.mark.parametrize(
-    "line", ["", "\n", "no numbers here", "=" * 5000, "a" * 70000, "1 2 3 4", "[[[[[", "\x00\x1b[", "loss:", "nan"]
+    "line",
+    [
+        "",
+        "\n",
+        "no numbers here",
+        "=" * 5000,
+        "a" * 70000,
+        "1 2 3 4",
+        "[1, 2",
+        "[1][2",
+        "[[[[[",
+        "\x00\x1b[",
+        "loss:",
+        "nan",
+    ],
 )
 def test_any_line_may_come(line):
     assert isinstance(read_lines([line]), Log)

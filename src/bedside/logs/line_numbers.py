@@ -165,7 +165,12 @@ def _nests(line: str, outer: Spot, inner: Spot, between: str, end: int) -> bool:
     if not line[outer.where].isdigit() or (outer.total and outer.name):
         return False
     if between == ",":
-        return outer.name == "" and not outer.total and line[: outer.where.start].strip() == "[" and line[end] == "]"
+        return (
+            outer.name == ""
+            and not outer.total
+            and line[: outer.where.start].strip() == "["
+            and line[end : end + 1] == "]"
+        )
     return between == "][" or (between == "[" and inner.total is not None)
 
 
