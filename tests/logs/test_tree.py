@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 from bedside.errors import NoSuchPath, NotARun
-from bedside.logs import find_runs, load, tree
+from bedside.logs import find_runs, load, table, tree
 
 CSV = "step,loss\n" + "".join(f"{i},{1 / (i + 1)}\n" for i in range(30))
 
@@ -192,3 +193,14 @@ def test_a_header_and_a_record_may_be_long(tmp_path):
     put(tmp_path / "b.jsonl", json.dumps({**dict.fromkeys(wide, 1.0), "step": 1, "loss": 2.0}) + "\n")
     assert [each.format for each in find_runs(tmp_path)] == ["json", "lightning"]
     assert len(load(tmp_path / "a").owners("grad_norm")) == 500
+
+
+def test_a_file_that_breaks_a_reader_does_not_end_the_walk(tmp_path, monkeypatch):
+    put(tmp_path / "good.csv")
+    put(tmp_path / "odd.csv")
+
+    def recognises(path, head):
+        return {"good": True}[path.stem]
+
+    monkeypatch.setattr(tree, "FORMATS", (replace(table.FORMAT, recognises=recognises),))
+    assert [run.name for run in tree.find_runs(tmp_path)] == [f"{tmp_path}/good.csv"]

@@ -8,14 +8,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import struct
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from bedside.errors import BedsideError, NoSuchPath, NotARun
-from bedside.logs.format import Unreadable
+from bedside.logs.format import BROKEN, Unreadable
 from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.meaning import to_run
 from bedside.logs.tree import RunFiles
@@ -90,7 +88,7 @@ def read_run(found: RunFiles, mapping: Mapping[str, str] | None = None) -> Run:
         why = str(unreadable)
     except OSError as refused:
         why = refused.strerror or str(refused)
-    except (ValueError, OverflowError, MemoryError, RecursionError, struct.error, sqlite3.Error) as broken:
+    except BROKEN as broken:
         why = f"it is damaged ({type(broken).__name__})"
     raise NotARun(
         f"{found.name} cannot be read as {format.title}: {why}.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,11 @@ from pathlib import Path
 from bedside.errors import NotARun
 from bedside.logs.log import Log
 
+# What reading a damaged file may raise where nobody foresaw the damage: it must not end in a traceback.
+BROKEN = (
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, RecursionError),
+    *(struct.error, sqlite3.Error),
+)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 8192  # bytes of a file that decide what it is
 

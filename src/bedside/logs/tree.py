@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bedside.errors import NotARun
 from bedside.logs import aim, mlflow, tensorboard, text
-from bedside.logs.format import HEAD, Format, Unreadable, as_utf8
+from bedside.logs.format import BROKEN, HEAD, Format, Unreadable, as_utf8
 from bedside.logs.formats import FORMATS, OWN
 from bedside.logs.words import SPLITS
 from bedside.record.reader import is_run
@@ -65,7 +65,7 @@ def recognise(path: Path, formats: Sequence[Format]) -> Format | None:
             seen = text.parts_of(path) if each is text.FORMAT and len(head) >= HEAD else head
             if each.recognises(path, seen):
                 return each
-    except OSError:
+    except (OSError, *BROKEN):  # one strange file must not end the walk through a tree
         return None
     return None
 
