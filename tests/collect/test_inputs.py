@@ -133,11 +133,13 @@ def test_label_balance_and_entropy(tmp_path):
     assert run.config["classes"] == 10
     assert run.series("label_share_max").last == pytest.approx(0.7, abs=0.1)
     assert run.series("label_entropy").last == pytest.approx(expected, abs=0.15)
+    assert run.series("batch_label_spread").values.mean() == pytest.approx(expected / math.log(10), abs=0.03)
 
 
 def test_labels_that_come_sorted_look_lopsided_at_every_moment(tmp_path):
     run = train(tmp_path, lambda step: (torch.randn(32, 30), torch.full((32,), step // 30)), steps=90)
     assert run.series("label_share_max").values[29::30].min() > 0.9
+    assert run.series("batch_label_spread").values.max() == 0.0
     assert run.config["label_entropy"] == pytest.approx(math.log(3), rel=1e-6)
 
 

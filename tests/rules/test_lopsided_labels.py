@@ -1,5 +1,4 @@
 from bedside.finding import Severity
-from bedside.record.series import Series
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.testing import a_run
 
@@ -34,30 +33,22 @@ def test_stays_silent_when_one_class_has_most_but_not_nearly_all():
     assert not check(0.7, 0.9)
 
 
-def in_stretches(entropy, cosine, **vitals):
+def batches_with(spread):
+    config = {"classes": 10, "label_entropy": 2.3}
     return lopsided_labels.check(
-        a_run(
-            steps=200,
-            loss=1.0,
-            label_share_max=0.33,
-            label_entropy=entropy,
-            gradient_cosine=cosine,
-            config={"classes": 10, "label_entropy": 2.3},
-            **vitals,
-        )
+        a_run(steps=200, loss=1.0, label_share_max=0.33, batch_label_spread=spread, config=config)
     )
 
 
-def test_warns_when_each_class_lasts_for_a_few_batches():
-    [found] = in_stretches(1.8, cosine=0.99)
+def test_warns_when_each_batch_holds_one_class():
+    [found] = batches_with([0.0, 0.0, 0.0, 0.3] * 50)
     assert found.severity == Severity.WARNING
-    assert in_stretches(1.7, cosine=0.1)
+    assert "sorted" in found.message
 
 
-def test_stays_silent_on_small_batches_that_are_drawn_at_random():
-    assert not in_stretches(2.07, cosine=0.0)  # batches of one
-    assert not in_stretches(2.29, cosine=0.99)  # batches of everything
+def test_stays_silent_on_batches_that_are_drawn_at_random():
+    assert not batches_with(0.9)
 
 
-def test_stays_silent_on_stretches_when_batches_were_not_neighbours():
-    assert not in_stretches(Series("label_entropy", "", range(0, 2000, 10), [1.8] * 200), cosine=0.99)
+def test_stays_silent_on_batches_of_eight_classes_out_of_a_hundred_as_metric_learning_draws_them():
+    assert not batches_with(0.6)

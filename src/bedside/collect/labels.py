@@ -22,7 +22,8 @@ MOST_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be
 MOST_COLUMNS = 256  # of a regression target
 ENOUGH = 100  # labels or targets before their entropy or variance is worth telling
 MEMORY = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
-VITALS = ("label_entropy", "label_share_max")
+VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
+FEWEST = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
 
 
 class Labels(Collector):
@@ -100,7 +101,10 @@ class Labels(Collector):
             self._all = self._recent = torch.zeros_like(counts)
         self._all = self._all + counts
         self._recent = MEMORY * self._recent + counts
-        self._reading = torch.stack([entropy(self._recent), self._recent.max() / self._recent.sum()])
+        most = math.log(min(len(labels), classes)) if len(labels) >= FEWEST and classes > 1 else math.nan
+        self._reading = torch.stack(
+            [entropy(self._recent), self._recent.max() / self._recent.sum(), entropy(counts) / most]
+        )
 
     def _measure(self, target: Tensor) -> None:
         columns = target.double().reshape(len(target), -1)

@@ -82,6 +82,9 @@ NONFINITE_INPUTS = Vital("nonfinite_inputs", "forward", "Input tensors that hold
 NONFINITE_TARGETS = Vital("nonfinite_targets", "loss", "Target tensors that hold a NaN or an infinity.")
 LABEL_ENTROPY = Vital("label_entropy", "loss", "Entropy of the class labels of recent batches.", unit="nats")
 LABEL_SHARE_MAX = Vital("label_share_max", "loss", "Share of the most frequent class in recent batches.")
+BATCH_LABEL_SPREAD = Vital(
+    "batch_label_spread", "loss", "Entropy of the class labels of one batch, over the most that so many can have."
+)
 BATCH_FINGERPRINT = Vital("batch_fingerprint", "forward", "A number that is the same for the same batch only.")
 DATA_WAIT = Vital("data_wait", "forward", "Time between the end of a step and the next training forward.", unit="s")
 ACTIVATION_MEAN = Vital("activation_mean", "forward", "Mean of the module's output (sampled).", per="module")
@@ -170,6 +173,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_TARGETS,
         LABEL_ENTROPY,
         LABEL_SHARE_MAX,
+        BATCH_LABEL_SPREAD,
         BATCH_FINGERPRINT,
         DATA_WAIT,
         ACTIVATION_MEAN,

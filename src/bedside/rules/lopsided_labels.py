@@ -10,11 +10,10 @@ the commonest class all the time scores well and nothing else is learnt.
 
 ## How it decides
 The usual share is above `share`. Whether the whole is mixed is told by the entropy of all labels seen: then sorted data
-is meant, a warning. Classes of a few batches each are told by that entropy as well: the labels of neighbouring batches
-fall short of it by more than the luck of the draw explains, even if batches were of one example (`chance` times the
-shortfall of `draws` labels; half as much where successive gradients point the same way, `cosine`, as those of batches
-drawn at random do not). With `nearly_all` of the labels in one class the labels are probably broken, a warning too; in
-between it is a note, for rare events are rare, and most pixels are background.
+is meant, a warning. Classes of a batch or a few each are told by single batches: their labels are less than `half` as
+mixed as those of the whole, where random batches of eight or more come close to it. With `nearly_all` of the labels in
+one class the labels are probably broken, a warning too; in between it is a note, for rare events are rare, and most
+pixels are background.
 
 ## When it is wrong
 A stream that is meant to come class by class, as in continual learning.
@@ -38,11 +37,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import GRADIENT_COSINE, LABEL_ENTROPY, LABEL_SHARE_MAX
+from bedside.record.vocabulary import BATCH_LABEL_SPREAD, LABEL_SHARE_MAX
 from bedside.report.wording import percent
 from bedside.rules.rule import rule
 
@@ -52,9 +49,7 @@ class Limits:
     share: float = 0.9  # of recent labels: ten to one is where learners begin to answer the commonest class only
     nearly_all: float = 0.9999  # one label in ten thousand: as good as constant
     mixed: float = 0.5  # of the largest possible entropy: a data set that is not lopsided as a whole
-    chance: float = 2.0  # times the expected shortfall of the entropy, (classes − 1) / 2 draws: its spread is smaller
-    draws: float = 19.0  # batches that the recent distribution amounts to: (1 + 0.9) / (1 − 0.9), see collect/labels.py
-    cosine: float = 0.8  # of successive gradients: random batches of a model that learns share far less
+    half: float = 0.5  # of the whole's entropy, per batch: random batches of eight have nine tenths of it
     fewest: int = 10  # readings: fewer than the recent distribution itself covers
 
 
@@ -66,35 +61,28 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     usual = shares.median()
     classes, entropy = run.config.get("classes", 0), run.config.get("label_entropy", 0.0)
     is_sorted = classes > 1 and entropy > limits.mixed * math.log(classes)
-    if usual <= limits.share and not (is_sorted and _in_short_stretches(run, classes, entropy, limits)):
+    batches = run.series(BATCH_LABEL_SPREAD.name).finite().values
+    alike = len(batches) >= limits.fewest and float(batches.mean()) < limits.half * entropy / math.log(max(classes, 2))
+    if usual <= limits.share and not (is_sorted and alike):
         return
     broken = usual > limits.nearly_all
     why = ": the data come sorted" if is_sorted else ": the labels hardly say anything" if broken else ""
+    where = (
+        f"In the usual stretch of batches {percent(usual)} of the labels are of one class"
+        if usual > limits.share
+        else "Each batch has labels of one or a few classes, and all classes together are mixed"
+    )
     yield lopsided_labels.finding(
-        f"In the usual stretch of batches {percent(usual)} of the labels are of one class{why}.",
+        f"{where}{why}.",
         severity=None if is_sorted or broken else Severity.NOTE,
         first_step=shares.first_step,
         last_step=shares.last_step,
         confidence=0.9 if is_sorted else 0.75,
         evidence={"usual_share": usual, "classes": classes, "entropy_of_all_labels": entropy},
-        series=[LABEL_SHARE_MAX.name],
+        series=[LABEL_SHARE_MAX.name, BATCH_LABEL_SPREAD.name],
         could_also_be=("A rare event that is rare: then weigh it.",) if not is_sorted else (),
         try_=(
             "Shuffle: DataLoader(…, shuffle=True).",
             "If the data set is lopsided as a whole: weight= in the loss, or a WeightedRandomSampler.",
         )[0 if is_sorted else 1 :],
     )
-
-
-def _in_short_stretches(run: Run, classes: int, entropy: float, limits: Limits) -> bool:
-    """The labels of neighbouring batches are less mixed than the whole, by more than the luck of the draw."""
-    recent = run.series(LABEL_ENTROPY.name).finite()
-    if len(recent) < 2 * limits.fewest:
-        return False
-    close = np.convolve(np.diff(recent.steps) == 1, np.ones(limits.fewest), "valid") == limits.fewest
-    together = recent.values[limits.fewest :][close]  # readings that cover neighbouring batches, and not far ones
-    if len(together) < limits.fewest:
-        return False
-    shortfall = (entropy - float(np.median(together))) / ((classes - 1) / (2 * limits.draws))
-    alike = run.series(GRADIENT_COSINE.name).median() >= limits.cosine
-    return shortfall > (limits.chance / 2 if alike else limits.chance)
