@@ -15,13 +15,16 @@ def curve(start, end, n=200, time=0.05, noise=0.01):
 
 
 def test_speaks_when_the_first_evaluation_is_far_off_already():
-    (finding,) = gap_from_start.check(a_run(loss=curve(3, 1, time=0.4), val_loss=3.2 * curve(3, 1, n=12, time=0.4)))
-    assert finding.preview
+    (finding,) = gap_from_start.check(a_run(loss=curve(3, 1, time=0.4), val_loss=8 + 0.3 * RNG.normal(size=12)))
     assert finding.first_step < 20
 
 
+def test_stays_silent_when_the_two_are_on_different_scales():
+    assert gap_from_start.check(a_run(loss=curve(3, 1, time=0.4), val_loss=3.2 * curve(3, 1, n=12, time=0.4))) == []
+
+
 def test_compares_with_evaluated_training_data_where_there_are_some():
-    val = 3.2 * curve(3, 1, n=12, time=0.4)
+    val = 7.5 + 0.1 * RNG.normal(size=12)
     assert gap_from_start.check(a_run(loss=curve(9, 4, time=0.4), eval_train=1, val_loss=val)) == []
     both = {"loss": curve(9, 4, time=0.4), "val_loss": val, "eval_train/loss": curve(3, 1, n=12, time=0.4)}
     assert gap_from_start.check(a_run(**both))
@@ -33,9 +36,10 @@ def test_compares_with_evaluated_training_data_where_there_are_some():
         (curve(3, 1, time=0.4), curve(3.1, 1.3, n=12, time=0.4)),
         (curve(3, 0.02, noise=0), np.linspace(1, 5, 12)),
         (curve(3, 1, time=0.4), curve(1, 0.5, n=12, time=0.4)),
+        (curve(3, 0.1, time=0.1), 2.1 + 0.02 * RNG.normal(size=12)),
         (curve(-1, -3), curve(-0.1, -0.5, n=12)),
     ],
-    ids=["ordinary gap", "overfitting", "below training", "negative"],
+    ids=["ordinary gap", "overfitting", "below training", "a plateau", "negative"],
 )
 def test_stays_silent(train, val):
     assert gap_from_start.check(a_run(loss=train, val_loss=val)) == []

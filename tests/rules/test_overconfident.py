@@ -20,7 +20,6 @@ TRAIN = curve(2, 0.01, time=0.3)
 
 def test_speaks_when_the_loss_rises_under_a_steady_accuracy():
     (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=0.9 + 0.002 * RNG.normal(size=20)))
-    assert finding.preview
     assert "val/accuracy stayed at 0.9" in finding.message
 
 
@@ -40,3 +39,23 @@ def test_stays_silent(val, accuracy):
 
 def test_is_not_examined_without_a_metric():
     assert isinstance(overconfident.examine(a_run(loss=TRAIN, val_loss=VAL)), NotExamined)
+
+
+def test_speaks_when_the_loss_is_far_more_than_the_mistakes_can_cost():
+    loud = 4.0 + 0.3 * RNG.normal(size=20)
+    known = {"classes": 10}
+    assert overconfident.check(a_run(loss=TRAIN, val_loss=loud, val_accuracy=[0.92] * 20, config=known))
+    assert overconfident.check(a_run(loss=TRAIN, val_loss=loud, val_accuracy=[0.4] * 20, config=known)) == []
+
+
+def test_stays_silent_when_the_losses_are_sums():
+    summed = a_run(loss=600 * TRAIN, val_loss=[900.0] * 20, val_accuracy=[0.92] * 20, config={"classes": 10})
+    assert overconfident.check(summed) == []
+
+
+def test_stays_silent_when_training_is_as_unsure_and_when_there_are_no_mistakes():
+    known, timid = {"classes": 10}, curve(2.3, 1.5)
+    assert overconfident.check(a_run(loss=timid, val_loss=[1.5] * 20, val_accuracy=[0.95] * 20, config=known)) == []
+    assert (
+        overconfident.check(a_run(loss=TRAIN / 100, val_loss=[0.05] * 20, val_accuracy=[1.0] * 20, config=known)) == []
+    )

@@ -9,12 +9,13 @@ switched the wrong way, another preprocessing, or validation data of another kin
 
 ## How it decides
 Over the first `first` evaluations and over the last, the validation loss is at least `ratio` times the training loss at
-the same steps, both positive, and the ratio did not grow by more than `grown`. Not while the training loss is already
-below `memorised` of its start, when the network may know its data by heart. If the same network was evaluated on
+the same steps, both positive, and at least `blind` of the level that training began at, before anything was learned. In
+between the training loss fell by `learned` or more, and the validation loss by less than `share` of that: losses that
+are merely on different scales (summed, weighted, of another kind) fall together. If the same network was evaluated on
 training data as well (`eval_train/loss`), that is compared instead.
 
 ## When it is wrong
-A training loss on another scale than the validation loss (divided by the number of accumulated batches, weighted).
+Labels that nothing can be learned about: a network may know them by heart, but only those of the training data.
 
 ## What to try
 1. Evaluate the training data with the evaluation code: if that is bad too, it is the code; if not, it is the data.
@@ -23,8 +24,8 @@ A training loss on another scale than the validation loss (divided by the number
 ## Example
 >>> from bedside.testing import a_run
 >>> train = [2.0 - 0.005 * k for k in range(200)]
->>> print(*gap_from_start.check(a_run(loss=train, val_loss=[8.1, 7.8, 7.4, 7.0, 6.6, 6.1, 5.8, 5.4])))
-GEN103 gap-from-start: val/loss is 4.44 times the training loss at the first evaluations, and 5.13 times at the last.
+>>> print(*gap_from_start.check(a_run(loss=train, val_loss=[8.1, 7.8, 8.0, 7.6, 7.9, 7.8, 8.1, 7.7])))
+GEN103 gap-from-start: val/loss is 4.44 times the training loss at the first evaluations, and 7.17 times at the last.
 
 ## References
 - Ioffe and Szegedy (2015), Batch normalization: training and inference differ by design.
@@ -39,6 +40,7 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
+from bedside.record.series import Values
 from bedside.report.wording import number
 from bedside.rules.losses import training_loss, validation_losses
 from bedside.rules.rule import rule
@@ -49,11 +51,12 @@ from bedside.rules.statistics import how_sure, outline
 class Limits:
     first: int = 3  # evaluations at either end
     ratio: float = 2.0  # twice: regularisation and augmentation make the training loss the higher one, not the lower
-    grown: float = 2.0  # a gap that doubles is overfitting
-    memorised: float = 0.2  # of its first level
+    learned: float = 0.3  # of the training loss at the first evaluations: something that validation should have noticed
+    share: float = 0.33  # of the training loss's fall: on another scale it would be all of it
+    blind: float = 0.9  # of the level at which training began: nothing of what was learned arrives
 
 
-@rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     training = (run.series("eval_train/loss") or training_loss(run)).finite()
     losses = [each.finite() for each in validation_losses(run)]
@@ -66,8 +69,11 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     beside = np.interp(validation.steps, curve.steps, curve.values)
     ratios = validation.values / beside
     then, now = float(np.median(ratios[: limits.first])), float(np.median(ratios[-limits.first :]))
-    fresh = float(beside[: limits.first].min()) > limits.memorised * curve.start
-    if min(then, now) < limits.ratio or now > limits.grown * then or not fresh:
+    ends = [float(np.median(validation.values[part])) for part in (slice(limits.first), slice(-limits.first, None))]
+    learned, followed = _fell(beside, limits), _fell(validation.values, limits)
+    if min(then, now) < limits.ratio or learned < limits.learned or followed > limits.share * learned:
+        return
+    if min(ends) < limits.blind * curve.start:
         return
     yield gap_from_start.finding(
         f"{validation.key} is {number(then)} times the training loss at the first evaluations, and {number(now)} times "
@@ -75,10 +81,10 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         first_step=validation.first_step,
         last_step=validation.last_step,
         confidence=0.7 * how_sure(min(then, now), limits.ratio / 2),
-        evidence={"first_ratio": then, "last_ratio": now},
+        evidence={"first_ratio": then, "last_ratio": now, "training_fell": learned, "validation_fell": followed},
         series=[training.key, validation.key],
         could_also_be=[
-            "a training loss on another scale (divided by accumulated batches): evaluate one batch both ways.",
+            "too few training examples, known by heart at once: compare the accuracy on both sets.",
             "validation data of another kind: hold out part of the training data and evaluate that.",
         ],
         try_=[
@@ -86,3 +92,8 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
             "Check that model.eval() is called, and that both sets get the same preprocessing.",
         ],
     )
+
+
+def _fell(values: Values, limits: Limits) -> float:
+    """By how much of its level the curve fell between the first evaluations and the last."""
+    return 1 - float(np.median(values[-limits.first :])) / float(np.median(values[: limits.first]))

@@ -10,7 +10,11 @@ thresholds, ensembles) gets worse, and accuracy often follows later.
 ## How it decides
 The validation loss is `rise` of its best level above it, beyond `noise` of its own noise, in all of the last three
 evaluations, while the training loss went on falling; and no metric beside it moved by more than `flat` of its value
-since, up or down. A metric that got worse is overfitting; one that improved is worth the loss.
+since, up or down. A metric that got worse is overfitting; one that improved is worth the loss. Or, where the number of
+classes is known, whatever the past: over the last three evaluations the loss is `times` as high as that of a classifier
+which is right as often and as sure as it is right could be (Fano's inequality), and higher than that of a blind guess,
+which no lack of sureness explains; the training loss is a small part of it (`sure`), and began at no more than `began`
+times that guess, so it is a mean and not a sum.
 
 ## When it is wrong
 Where only the decisions matter.
@@ -44,6 +48,8 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.wording import number, percent
 from bedside.rules.advice import moment
+from bedside.rules.answers import accuracies, calibrated
+from bedside.rules.chance import known_chance
 from bedside.rules.losses import training_loss, validation_losses, validation_metrics
 from bedside.rules.rule import rule
 from bedside.rules.statistics import how_sure, outline
@@ -55,15 +61,29 @@ class Limits:
     rise: float = 0.5  # of the best level: fine-tuned classifiers commonly drift by a third with no harm
     noise: float = 3.0  # σ of one evaluation
     flat: float = 0.02  # of a metric's value
+    times: float = 2.5  # the highest calibrated loss: fine-tuned classifiers of two classes come to 1.5 to 2
+    sure: float = 0.2  # of the validation loss: the network is that sure because it may be, on its training data
+    began: float = 3.0  # times a blind guess: loud initialisations reach that, sums are beyond it
+    mistakes: float = 0.01  # of all answers, at least: with fewer, a handful of examples makes the loss
 
 
-@rule("GEN105", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+FEW_SAMPLES = "a few samples with very large losses: look at the ten worst of the validation set."
+LESS_SURE = (
+    "Label smoothing of 0.1, or twice the weight decay.",
+    "Fit a temperature on the validation set after training.",
+)
+
+
+@rule("GEN105", severity=Severity.WARNING, needs=[], limits=Limits())
 def overconfident(run: Run, limits: Limits) -> Iterator[Finding]:
     training, metrics = training_loss(run).finite(), validation_metrics(run)
     losses = [series.finite() for series in validation_losses(run) if len(series.finite()) >= limits.fewest]
     if not training or not losses or not metrics:
         raise NotEnough(f"loss, {limits.fewest} evaluations of val/loss, and a metric beside it")
     for series in losses:
+        if finding := _surer_than_right(run, series, training, limits):
+            yield finding
+            return
         curve = outline(series)
         rise, step = curve.now - curve.best, int(curve.steps[curve.best_place])
         if curve.best <= 0 or rise < max(limits.rise * curve.best, limits.noise * curve.noise):
@@ -82,14 +102,39 @@ def overconfident(run: Run, limits: Limits) -> Iterator[Finding]:
             confidence=how_sure(rise / curve.best, limits.rise / 1.5),
             evidence={"best": curve.best, "now": curve.now, "metric": outline(metric).now},
             series=[series.key, metric.key, training.key],
-            could_also_be=["a few samples with very large losses: look at the ten worst of the validation set."],
-            try_=[
-                f"Keep the checkpoint of {moment(run, step)} if probabilities matter.",
-                "Label smoothing of 0.1, or twice the weight decay.",
-                "Fit a temperature on the validation set after training.",
-            ],
+            could_also_be=[FEW_SAMPLES],
+            try_=[f"Keep the checkpoint of {moment(run, step)} if probabilities matter.", *LESS_SURE],
         )
         return
+
+
+def _surer_than_right(run: Run, series: Series, training: Series, limits: Limits) -> Finding | None:
+    """The loss is far above what so many mistakes can cost a network that knows how sure it may be."""
+    chance = known_chance(run.config)
+    beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.fewest]
+    if chance is None or not chance.classes or not beside:
+        return None
+    right = min(outline(beside[0]).now, 1 - limits.mistakes)
+    most, curve = calibrated(right, chance.classes), outline(series)
+    trained = outline(training)
+    if float(series.values[-3:].min()) < max(limits.times * most, chance.level):
+        return None
+    if trained.now > limits.sure * curve.now or trained.start > limits.began * chance.level:
+        return None
+    return overconfident.finding(
+        f"{series.key} is {number(curve.now)}; being right {percent(right)} of the time costs {number(most)} at most, "
+        "if one is no surer than that.",
+        first_step=int(curve.steps[min(curve.stays_above(limits.times * most), len(curve.steps) - 1)]),
+        last_step=series.last_step,
+        confidence=how_sure(curve.now / most, limits.times / 1.5),
+        evidence={"now": curve.now, "calibrated": most, "metric": right, "training": trained.now},
+        series=[series.key, beside[0].key, training.key],
+        could_also_be=[
+            "held-out data prepared in another way: evaluate training data with the same code.",
+            FEW_SAMPLES,
+        ],
+        try_=["Evaluate some training data with the evaluation code: the loss must be that of training.", *LESS_SURE],
+    )
 
 
 def _stayed(metric: Series, step: int, limits: Limits) -> bool:

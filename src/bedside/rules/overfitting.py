@@ -10,15 +10,15 @@ with is not the one to keep.
 ## How it decides
 Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
 level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
-three are well above the best. Where evaluations are so noisy that this says little, a rise of `much` that none of the
-last `settled` evaluations came back from will do. With fewer than `trusted` evaluations there is no noise to compare
-with, so the rise must be twice as large and without a step back. Meanwhile the training loss did not rise, and it fell
-by `fell` or was near zero already. With several validation sets, at least half of them must agree. Where metrics are
-logged beside the losses (accuracy, BLEU, WER), more of them must have lost `worse` of their best than have improved, or
-the loss must be up by `much` while none improved, or have doubled while none improved lately. Or the training data are
-known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the
-held-out accuracy shows, and of those no more than `gained` were put right since. Any other rise under a steady accuracy
-is overconfidence, another finding.
+three are well above the best. Where evaluations are too noisy for that, a rise by `much` of the very best will do, if
+at least `settled` evaluations lie behind it and none of them came halfway back. With fewer than `trusted` evaluations
+there is no noise to compare with, so the rise must be twice as large and without a step back. Meanwhile the training
+loss did not rise, and it fell by `fell` or was near zero already. With several validation sets, at least half of them
+must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), more of them must have lost `worse` of
+their best than have improved, or the loss must be up by `much` while none improved, or have doubled while none improved
+lately. Or the training data are known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each
+costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were put right since. Any other
+rise under a steady accuracy is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -41,7 +41,7 @@ GEN101 overfitting: val/loss rose by 36 % since its best (1.1 at step 23), the t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Limits:
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
-    settled: int = 8  # evaluations: noise around one level puts the last eight on one side once in 256 times
+    settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
     by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (PEERS.md 4, row 82)
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
     worse: float = 0.02  # of a metric's best: accuracy 0.75 to 0.735 is more than a lucky evaluation
@@ -76,7 +76,8 @@ class Limits:
 @dataclass(frozen=True)
 class _Rise:
     series: Series
-    curve: Outline
+    best: float
+    now: float
     best_step: int
     rise: float  # of the best level, or of the progress
 
@@ -100,16 +101,16 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     sets = f" (and {len(rises) - 1} more sets)" if len(rises) > 1 else ""
     step = worst.best_step
     yield overfitting.finding(
-        f"{worst.series.key}{sets} rose by {percent(worst.rise)} since its best ({number(worst.curve.best)} at "
+        f"{worst.series.key}{sets} rose by {percent(worst.rise)} since its best ({number(worst.best)} at "
         f"{moment(run, step)}), the training loss went from {number(before)} to {number(now)}.",
         first_step=step,
         last_step=worst.series.last_step,
         confidence=how_sure(worst.rise, limits.rise / 2),
         where=[each.series.owner for each in rises if each.series.owner],
         evidence={
-            "best": worst.curve.best,
+            "best": worst.best,
             "best_step": step,
-            "now": worst.curve.now,
+            "now": worst.now,
             "rise": worst.rise,
             "training_at_best": before,
             "training_now": now,
@@ -131,27 +132,34 @@ def _rise(series: Series, limits: Limits) -> _Rise | None:
     """How far the loss is above its best, if that is for good."""
     curve = outline(series)
     if len(series) < limits.trusted:
-        return _rise_of_few(series, curve, limits)
+        return _rise_of_few(series, limits)
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
-    if unit <= 0 or rise < limits.rise * unit:
+    if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
+        return _rise_for_good(series, curve, limits)
+    if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
-    lasting = limits.settled if rise < limits.noise * curve.noise else 3
-    if lasting > 3 and (rise < limits.much * unit or len(series.since(int(curve.steps[curve.best_place]))) <= lasting):
-        return None
-    if float(series.values[-lasting:].min()) < curve.best + rise / 2:
-        return None
-    return _Rise(series, curve, int(curve.steps[curve.best_place]), rise / unit)
+    return _Rise(series, curve.best, curve.now, int(curve.steps[curve.best_place]), rise / unit)
 
 
-def _rise_of_few(series: Series, curve: Outline, limits: Limits) -> _Rise | None:
+def _rise_for_good(series: Series, curve: Outline, limits: Limits) -> _Rise | None:
+    """Noisy evaluations: much was lost since the very best, and many came since, none of which came halfway back."""
+    place = int(np.argmin(series.values))
+    best, since = float(series.values[place]), series.values[place + 1 :]
+    late, rise = since[len(since) // 4 :], curve.now - best  # it may have taken some evaluations to get there
+    if best <= 0 or rise < limits.much * best or len(late) < limits.settled or float(late.min()) < best + rise / 2:
+        return None
+    return _Rise(series, best, curve.now, int(series.steps[place]), rise / best)
+
+
+def _rise_of_few(series: Series, limits: Limits) -> _Rise | None:
     """Three or four evaluations: since the best, each is worse than the one before, and the last by a good deal."""
     place = int(np.argmin(series.values))
     since = series.values[place:]
     best, rise = float(since[0]), float(since[-1] - since[0])
     if len(since) < limits.fewest or best <= 0 or rise < 2 * limits.rise * best or (np.diff(since) <= 0).any():
         return None
-    return _Rise(series, replace(curve, now=float(since[-1])), int(series.steps[place]), rise / best)
+    return _Rise(series, best, float(since[-1]), int(series.steps[place]), rise / best)
 
 
 def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
