@@ -2,6 +2,7 @@
 
     python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
     python benchmarks/overhead.py                             everything, about a quarter of an hour
+    python benchmarks/overhead.py --limits                    transfers, memory and accuracy, one minute
     python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
 
 Trainings take turns block by block, each in a process of its own (`cost/blocks.py` says how they are compared); one
@@ -23,11 +24,17 @@ from cost.workloads import WORKLOADS
 from peers.environments import NotInstalled, python_for
 
 RESULTS = Path(__file__).parent / "results" / "overhead.csv"
+LIMITS = RESULTS.with_name("limits.csv")
 COLUMNS = ("workload", "optimizer", "watcher", "percent", "low", "high", "rounds", "base_ms", "own_us", "note")
 QUICK = ["mlp", "deep"]
 ROUNDS = {"mlp": 60, "deep": 40, "resnet": 8, "gpt": 8}
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
-OF_GROWTH = ["nothing again", "bedside", "bedside, everything every step"]
+OF_GROWTH = [
+    "nothing again",
+    "bedside, norms every step",
+    "bedside, norms every step, native",
+    "bedside, activations every step",
+]
 
 Row = dict[str, str]
 
@@ -87,14 +94,30 @@ def show(rows: list[Row]) -> None:
         print(f"{r['workload']:<12}{r['optimizer']:<9}{r['watcher']:<34}{said}{own}", flush=True)
 
 
+def show_limits() -> None:
+    from cost.limits import limits
+
+    found = limits()
+    with LIMITS.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["what", "value"])
+        writer.writerows((what, f"{value:.3g}") for what, value in found.items())
+    for what, value in found.items():
+        print(f"{value:>10.3g}  {what}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="under three minutes")
+    parser.add_argument("--limits", action="store_true", help="transfers, memory and accuracy instead of time")
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS)
     parser.add_argument("--optimizers", nargs="+", choices=["default", "fused"])
     parser.add_argument("--watchers", nargs="+", choices=[*OURS, *TOOLS])
     parser.add_argument("--rounds", type=int)
     asked = parser.parse_args()
+    if asked.limits:
+        show_limits()
+        return 0
     workloads = asked.workloads or (QUICK if asked.quick else list(WORKLOADS))
     optimizers = asked.optimizers or (["fused"] if asked.quick else ["fused", "default"])
     for workload in workloads:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .watchers import Watcher
 from .workloads import Training
@@ -51,6 +52,34 @@ class NaiveFull(NaiveBrief):
             self.numbers[f"update/{name}"] = _norm([p.detach().cpu() - self.old[n] for n, p in parameters])
         bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p).all().item()]
         self.numbers["bad_weights"] = len(bad)
+
+
+class NaiveEverything(NaiveFull):
+    """And of every module's output mean, spread, extremes, zeros, dead units and saturation, by a hook on each. Still
+    without what bedside reads of inputs, labels, rounding, gradient noise and the loop."""
+
+    def start(self, training: Training) -> None:
+        super().start(training)
+        self.outputs: dict[str, float] = {}
+        for name, module in self.model.named_modules():
+            if not any(module.children()):
+                module.register_forward_hook(self._hook(name))
+
+    def _hook(self, name: str) -> Callable[..., None]:
+        def hook(module: nn.Module, args: object, output: Tensor) -> None:
+            x = output.detach()
+            units = x.flatten(0, -2) if x.dim() < 4 else x.transpose(0, 1).flatten(1).T
+            self.outputs |= {
+                f"mean/{name}": x.mean().item(),
+                f"std/{name}": x.std().item(),
+                f"max/{name}": x.abs().max().item(),
+                f"zero/{name}": (x == 0).float().mean().item(),
+                f"dead/{name}": (units == 0).all(0).float().mean().item(),
+                f"saturated/{name}": (x.abs() > 0.99).float().mean().item(),
+                f"bad/{name}": (~torch.isfinite(x)).sum().item(),
+            }
+
+        return hook
 
 
 class ComposerFormula(Watcher):

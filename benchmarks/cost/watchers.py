@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import tempfile
 from typing import ClassVar
 
@@ -60,7 +61,48 @@ class TierZero(Bedside):
     options: ClassVar[dict[str, object]] = {"vitals": ["loss", "lr", "grad_clip_ratio"]}
 
 
-class EveryStep(Bedside):
+class Plain(Bedside):
+    """With torch and numpy alone, as where numba is not installed."""
+
+    def start(self, training: Training) -> None:
+        os.environ["BEDSIDE_NATIVE"] = "0"
+        super().start(training)
+
+
+class Native(Bedside):
+    """With the machine code ready from the first step, as later in a long run."""
+
+    def start(self, training: Training) -> None:
+        from bedside.collect import native
+
+        if not native.load():
+            raise RuntimeError("numba is not installed")
+        super().start(training)
+
+
+NORMS = ["grad_norm", "grad_norm_clipped", "param_norm", "update_norm", "nonfinite_grads", "nonfinite_params"]
+OUTPUTS = ["activation_mean", "activation_rms", "zero_fraction", "saturated_fraction"]
+
+
+class NormsEveryStep(Plain):
+    options: ClassVar[dict[str, object]] = {"budget": None, "vitals": NORMS}
+
+
+class NormsEveryStepNative(Native):
+    options: ClassVar[dict[str, object]] = {"budget": None, "vitals": NORMS}
+
+
+class ActivationsEveryStep(Plain):
+    """What a step costs at which activations are sampled."""
+
+    options: ClassVar[dict[str, object]] = {"budget": None, "vitals": OUTPUTS}
+
+
+class EveryStep(Plain):
+    options: ClassVar[dict[str, object]] = {"budget": None}
+
+
+class EveryStepNative(Native):
     options: ClassVar[dict[str, object]] = {"budget": None}
 
 
@@ -74,9 +116,14 @@ OURS = {
     "nothing again": "cost.watchers:Watcher",  # how well two equal things are told apart here
     "bedside": "cost.watchers:Bedside",
     "bedside, loss only": "cost.watchers:TierZero",
+    "bedside, norms every step": "cost.watchers:NormsEveryStep",
+    "bedside, norms every step, native": "cost.watchers:NormsEveryStepNative",
+    "bedside, activations every step": "cost.watchers:ActivationsEveryStep",
     "bedside, everything every step": "cost.watchers:EveryStep",
+    "bedside, everything every step, native": "cost.watchers:EveryStepNative",
     "seed article": "cost.others:NaiveBrief",
-    "seed article, our vitals": "cost.others:NaiveFull",
+    "seed article, our norms": "cost.others:NaiveFull",
+    "seed article, norms and activations": "cost.others:NaiveEverything",
     "Composer's formula": "cost.others:ComposerFormula",
     "Lightning grad_norm": "cost.others:LightningGradNorm",
     "TensorBoard, 100 scalars": "cost.others:TensorBoard100",

@@ -109,9 +109,7 @@ WORKLOADS: dict[str, Workload] = {
         clip=1.0,
     ),
     "deep": Workload(deep, _vectors(20, 32), warm_up=250, block=10, clip=1.0),
-} | {
-    f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=130, block=5) for n in (10, 100, 1000, 5000)
-}
+} | {f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=25, block=5) for n in (10, 100, 1000, 5000)}
 
 
 def build(name: str, fused: bool) -> Training:

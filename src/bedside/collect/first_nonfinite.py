@@ -68,6 +68,7 @@ class FirstNonfinite(Collector):
                 self._hunts += 1
                 self._hunt(loss)
                 return
+        self._target = None  # the predictions need not wait for the backward pass to end
 
     def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
         self._target = None  # the batch must not outlive its step

@@ -136,7 +136,7 @@ def _statistics_here(inputs: list[Tensor], turn: int) -> np.ndarray:
     with np.errstate(all="ignore"):
         mean = values.sum() / values.size
         spread = np.sqrt(((values - mean) ** 2).sum() / values.size)
-        bad = sum(not math.isfinite(float(total_of(each.detach()))) for each in inputs)
+        bad = sum(not math.isfinite(total_of(each.detach()).tolist()) for each in inputs)
         return np.asarray([mean, spread, max(values.max(), -values.min()), bad])
 
 

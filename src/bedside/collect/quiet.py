@@ -48,7 +48,7 @@ class Quiet:
 
     __slots__ = (
         "_at_hand", "_began", "_cleared", "_deadline", "_entries", "_epoch", "_failed", "_first", "_gradient", "_noted",
-        "_optimizer", "_probe", "_room", "_version", "_wake", "call", "clip", "loss", "on", "spent",
+        "_optimizer", "_probe", "_room", "_value", "_version", "_wake", "call", "clip", "loss", "on", "spent",
     )  # fmt: skip
 
     def __init__(self, wake: Callable[[], None], failed: Callable[[Exception], None]) -> None:
@@ -99,27 +99,31 @@ class Quiet:
         if self.loss is not None or gradient is not None or type(tensors) is not Tensor:
             self._wake()
             return False
+        began = clock()
+        if self._at_hand:
+            value = tensors.tolist() if tensors.numel() == 1 else None
+            value = value if type(value) is float or value is None else reading(tensors)
+            if value is None or value - value != 0:
+                self._wake()
+                return False
+            self._value = value
+            self.call = None  # nobody will ask: the predictions need not wait for the backward pass to end
         self._gradient = gradient = self._probe.grad
+        self.spent += clock() - began
         if gradient is not None:
             self._cleared = False  # perhaps in place: only steps that are listened to can tell
             self._version = gradient._version
         return True
 
     def heard(self, loss: Tensor) -> None:
-        """That backward is over, so the loss was a single number; ours, if the probe's gradient is another now."""
+        """That backward is over; ours, if the probe's gradient is another now."""
         began = clock()
         try:
             gradient = self._probe.grad
             if gradient is None or (gradient is self._gradient and gradient._version == self._version):
                 return
             self._gradient = None
-            if self._at_hand:
-                value = loss.tolist()
-                self.loss = value = value if type(value) is float else reading(loss)
-                if value - value != 0:
-                    self._wake()
-            else:
-                self.loss = loss.detach()
+            self.loss = self._value if self._at_hand else loss.detach()
             self.call = None
         except Exception as error:
             self._failed(error)

@@ -20,7 +20,7 @@ from torch import Tensor
 from bedside.collect.layout import Layout
 from bedside.collect.squares import Gauge, flat, gather, square
 
-PARTS = 8  # 4 bytes per parameter divided by this is what is promised: half a byte
+PARTS = 10  # 4 bytes per parameter divided by this, and the rest of what is kept, is half a byte
 WHOLE_UP_TO = 4_000_000  # parameters: a copy of 16 MB is nothing beside the rest of a training
 
 Slice = tuple[int, int, int]  # which tensor, from where, to where

@@ -1,0 +1,188 @@
+"""What does not depend on the speed of a machine, or hardly: transfers, memory, accuracy, and bytes moved.
+
+`python benchmarks/overhead.py --limits` prints and keeps them in benchmarks/results/limits.csv.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import bedside
+from bedside.collect import core, freight, native
+from bedside.collect import loss as losses
+from bedside.collect.moved import Moved
+from bedside.collect.squares import Gauge
+
+from .workloads import Training, build
+
+STEPS = 400
+
+
+def train(training: Training, steps: int) -> None:
+    for _ in range(steps):
+        x, y = training.batch()
+        training.optimizer.zero_grad()
+        F.cross_entropy(training.model(x), y).backward()
+        if training.clip is not None:
+            nn.utils.clip_grad_norm_(training.model.parameters(), training.clip)
+        training.optimizer.step()
+
+
+@contextmanager
+def watched(training: Training, **options: object) -> Iterator[bedside.Monitor]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        bedside.watch(training.model, training.optimizer, run_dir=f"{folder}/run", quiet=True, **options) as monitor,
+    ):
+        yield monitor
+
+
+class Transfers(TorchDispatchMode):
+    """Counts what would make the host wait for a device: reading a number, copying a tensor over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
+        if func is torch.ops.aten._local_scalar_dense.default:
+            self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def transfers() -> dict[str, float]:
+    """Per step, as if the CPU were a device whose numbers are not at hand: every unloading, and every number read."""
+    kept = [(home, home.at_hand) for home in (freight, core, losses) if hasattr(home, "at_hand")]
+    unload, unloaded = freight.Freight.unload, [0]
+
+    def counted(self: freight.Freight) -> None:
+        unloaded[0] += self.full
+        unload(self)
+
+    for home, _ in kept:
+        home.at_hand = lambda tensor: False
+    freight.Freight.unload = counted
+    try:
+        found = {}
+        for options in ({}, {"budget": None}):
+            alone, beside = Transfers(), Transfers()
+            with alone:
+                train(build("mlp", fused=True), STEPS)
+            training = build("mlp", fused=True)
+            with watched(training, **options):
+                train(training, 100)
+                unloaded[0] = 0
+                with beside:
+                    train(training, STEPS)
+            name = "transfers per step, " + ("everything every step" if options else "default budget")
+            found[name] = (unloaded[0] + max(beside.count - alone.count, 0)) / STEPS
+    finally:
+        freight.Freight.unload = unload
+        for home, at_hand in kept:
+            home.at_hand = at_hand
+    return found
+
+
+def memory() -> dict[str, float]:
+    """Bytes of tensors that bedside holds while the optimizer steps, per parameter of the GPT."""
+    found = {}
+    for name, options in (("default budget", {}), ("exact updates every step", {"budget": None})):
+        training = build("gpt", fused=True)
+        train(training, 1)
+        unwatched = _held_in_a_step(training)
+        with watched(training, **options):
+            watched_too = _held_in_a_step(training)
+        parameters = sum(p.numel() for p in training.model.parameters())
+        found[f"bytes per parameter, {name}"] = (watched_too - unwatched) / parameters
+    return found
+
+
+def _held_in_a_step(training: Training) -> float:
+    """Bytes of all tensors but the training's own, while the optimizer steps."""
+    held: list[float] = []
+    handle = training.optimizer.register_step_pre_hook(lambda *_: held.append(_bytes(training)))
+    train(training, 4)
+    handle.remove()
+    return max(held)
+
+
+def _bytes(training: Training) -> float:
+    gc.collect()
+    storages = {}
+    for each in gc.get_objects():
+        if type(each) in (torch.Tensor, nn.Parameter):
+            storage = each.untyped_storage()
+            storages[storage.data_ptr()] = storage.nbytes()
+    # A gradient that nobody has asked for is not among Python's objects, so it is never counted.
+    for parameter in training.model.parameters():
+        storages.pop(parameter.grad.untyped_storage().data_ptr(), None)
+    return float(sum(storages.values()))
+
+
+def accuracy(elements: int = 100_000_000) -> dict[str, float]:
+    """The relative error of a norm, ours and torch's."""
+    values = torch.randn(elements, generator=torch.Generator().manual_seed(0)) + 1
+    array = values.numpy()
+    chunks = (array[start : start + (1 << 20)].astype(np.float64) for start in range(0, elements, 1 << 20))
+    exact = float(np.sqrt(sum(float(chunk @ chunk) for chunk in chunks)))
+    gauge, found = Gauge([values]), {}
+    kernels, native._kernels = native._kernels, None
+    ours = {"with torch and numpy": float(gauge.squares([values])[0]) ** 0.5}
+    native._kernels = kernels
+    if native.load():
+        ours["native"] = float(gauge.squares([values])[0]) ** 0.5
+    for way, norm in ours.items():
+        found[f"relative error of a norm of {elements:,} elements, {way}"] = abs(norm / exact - 1)
+    found[f"relative error of a norm of {elements:,} elements, torch.linalg.vector_norm"] = abs(
+        float(torch.linalg.vector_norm(values)) / exact - 1
+    )
+    return found
+
+
+def bandwidth(rounds: int = 15) -> dict[str, float]:
+    """Seconds for gradients, weights and updates of ten million parameters, over those that moving their bytes takes:
+    gradient, weight and snapshot are read and the snapshot is written, 16 bytes a parameter. A copy moves 12 for every
+    8 that it is said to move, since what is written is fetched first."""
+    parameters = [torch.randn(1_000_000) for _ in range(10)]
+    gradients = [torch.randn_like(p) for p in parameters]
+    source, target = torch.randn(10_000_000), torch.empty(10_000_000)
+    ways, found = {"with torch and numpy": None, "native": native._kernels if native.load() else None}, {}
+    kernels, native._kernels = native._kernels, None
+    gauge, moved = Gauge(parameters), Moved(parameters)
+    try:
+        for way, machine_code in ways.items():
+            if way == "native" and machine_code is None:
+                continue
+            native._kernels = machine_code
+            ours, limits = [], []
+            for _ in range(rounds):
+                began = time.process_time()
+                target.copy_(source)
+                limits.append((time.process_time() - began) * 16 / 12)
+                began = time.process_time()
+                gauge.squares(gradients)
+                moved.remember(parameters)
+                moved.measure(parameters)
+                ours.append(time.process_time() - began)
+            found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours) / median(limits)
+    finally:
+        native._kernels = kernels
+    return found
+
+
+def limits() -> dict[str, float]:
+    os.environ["BEDSIDE_NATIVE"] = "1"
+    torch.set_num_threads(1)
+    return transfers() | memory() | accuracy() | bandwidth()
