@@ -82,3 +82,12 @@ def test_does_not_judge_a_policy_surrogate():
 def test_is_not_examined_when_too_short():
     assert isinstance(diverging_loss.examine(a_run(loss=[1, 2, 3])), NotExamined)
     assert isinstance(diverging_loss.examine(a_run(lr=0.1)), NotExamined)
+
+
+def test_a_few_percent_of_a_loss_that_hardly_fell_are_no_divergence():
+    noise = 0.02 * np.random.default_rng(3).standard_normal(330)
+    slow = np.linspace(2.31, 2.2, 330) + noise
+    slow[313:] += 0.09
+    assert not diverging_loss.check(a_run(loss=slow))
+    slow[313:] += 0.3
+    assert diverging_loss.check(a_run(loss=slow))

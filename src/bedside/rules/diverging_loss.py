@@ -12,9 +12,10 @@ On the outline of the curve (running medians): now it is at least `noise` times 
 above its best level, still nearer to its peak than to its best, and it has given back at least `given_back` of its
 progress. Where the first, untrained readings were huge, that share is small for any later rise; then `at_least` of the
 progress (on the logarithm of a positive loss) is enough if the loss is worse than it ever was between the first
-`warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). Without progress to
-lose, a positive loss must have `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only
-are judged by their validation loss; surrogate losses of policy optimisation are not judged.
+`warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). A rise of a positive
+loss by less than `felt` of its best is no divergence, however little was won before. Without progress to lose, a
+positive loss must have `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are
+judged by their validation loss; surrogate losses of policy optimisation are not judged.
 
 ## When it is wrong
 A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.
@@ -60,6 +61,7 @@ class Limits:
     warming_up: float = 0.05  # of the readings before the onset: untrained outputs say nothing about the task
     doubled: float = 2.0  # without progress to lose: twice its best, which only a positive loss can be
     far: float = 20.0  # σ of one reading, without progress and without a natural zero: four times `noise`
+    felt: float = 0.05  # of the best: batches of different difficulty make as much, see stalled-loss
     fewest: int = 6  # readings: three to know a level, three to know another
     raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
 
@@ -120,6 +122,8 @@ def _onset(curve: Outline, limits: Limits) -> int | None:
 def _lost(run: Run, curve: Outline, scale: Outline, onset: int, positive: bool, limits: Limits) -> bool:
     """Is what was given back more than an ordinary setback?"""
     rise = curve.now - curve.best
+    if positive and rise < limits.felt * curve.best:
+        return False
     if curve.progress <= limits.noise * curve.wander:
         return curve.now >= limits.doubled * curve.best if positive else rise >= limits.far * curve.wander
     if rise >= limits.given_back * curve.progress:
