@@ -16,6 +16,12 @@ def test_warns_when_the_loss_does_not_come_down_either():
     assert found.severity == Severity.WARNING
 
 
+def test_warns_when_the_loss_only_came_down_to_chance():
+    loss = [140.0 * 0.8**i + 1.61 for i in range(100)]
+    [found] = unnormalised_input.check(a_run(loss=loss, input_mean=1e3, input_std=400.0, config={"classes": 5}))
+    assert found.severity == Severity.WARNING
+
+
 def test_warns_when_most_of_the_losses_are_not_finite():
     loss = [9.0] * 5 + [float("nan")] * 95
     [found] = unnormalised_input.check(a_run(loss=loss, input_mean=3e3, input_std=5e3))

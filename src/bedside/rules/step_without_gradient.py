@@ -8,7 +8,7 @@ The step does nothing and says nothing. Typical: `zero_grad()` between `backward
 all, or an optimizer built for another model.
 
 ## How it decides
-More than `share` of the steps, and at least `fewest` of them, were empty.
+More than `share` of the steps that were watched closely, and at least `fewest` of them, were empty.
 
 ## When it is wrong
 An optimizer for parts of a model that are used now and then, such as the experts of a mixture.
@@ -54,7 +54,8 @@ def step_without_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     if not heard:
         return
     data = heard[-1].data
-    empty, steps = data["count"], max(run.steps, heard[-1].step + 1)
+    watched = max((parameter.watched_steps for parameter in run.parameters), default=0)  # in between nobody counted
+    empty, steps = data["count"], max(watched or run.steps, data["count"])
     if empty < limits.fewest or empty < limits.share * steps:
         return
     yield step_without_gradient.finding(

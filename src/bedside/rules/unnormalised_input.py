@@ -9,7 +9,8 @@ first layer's gradients are a hundred times larger than the others', and no one 
 
 ## How it decides
 Root mean square above `large`, or below `small`. Many models cope (batch normalisation, Adam), so it is a note, unless
-the loss has not come down either (`progress` of where it began): then it is a warning.
+the loss has not come down either (`progress` of where it began, or of chance where that is lower): then it is a
+warning.
 
 ## When it is wrong
 Models that normalise inside, and inputs with a meaning in their size.
@@ -36,8 +37,8 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD, LOSS
 from bedside.report.wording import number
+from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
-from bedside.rules.statistics import outline
 
 
 @dataclass(frozen=True)
@@ -75,5 +76,4 @@ def _not_learning(run: Run, limits: Limits) -> bool:
     finite = losses.finite()
     if len(finite) < limits.fewest:
         return len(losses) >= limits.fewest  # enough readings, but few of them finite
-    curve = outline(finite)
-    return curve.start > 0 and curve.progress < limits.progress * curve.start
+    return share_of_loss_won(run) < limits.progress
