@@ -22,6 +22,13 @@ def test_warns_when_the_loss_only_came_down_to_chance():
     assert found.severity == Severity.WARNING
 
 
+def test_warns_when_it_took_long_to_come_down_to_chance():
+    for rate, severity in [(0.95, Severity.WARNING), (0.5, Severity.NOTE)]:
+        loss = [48.0 * rate**i for i in range(300)]
+        [found] = unnormalised_input.check(a_run(loss=loss, input_mean=70.0, input_std=210.0, config={"classes": 3}))
+        assert found.severity == severity
+
+
 def test_warns_when_most_of_the_losses_are_not_finite():
     loss = [9.0] * 5 + [float("nan")] * 95
     [found] = unnormalised_input.check(a_run(loss=loss, input_mean=3e3, input_std=5e3))

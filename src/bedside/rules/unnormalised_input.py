@@ -9,8 +9,8 @@ first layer's gradients are a hundred times larger than the others', and no one 
 
 ## How it decides
 Root mean square above `large`, or below `small`. Many models cope (batch normalisation, Adam), so it is a note, unless
-the loss has not come down either (`progress` of where it began, or of chance where that is lower): then it is a
-warning.
+the loss has not come down either (`progress` of where it began, or of chance where that is lower), or began at `loud`
+times chance and took `long` of the run to come down to it: then it is a warning.
 
 ## When it is wrong
 Models that normalise inside, and inputs with a meaning in their size.
@@ -35,8 +35,10 @@ from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD, LOSS
+from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD
 from bedside.report.wording import number
+from bedside.rules.chance import known_chance
+from bedside.rules.losses import training_loss
 from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
 
@@ -46,6 +48,8 @@ class Limits:
     large: float = 10.0  # ten units of a standardised feature; pixels of 0 to 255 come to about 130
     small: float = 1e-3  # of a standardised feature; below it the first layer's bias is all there is
     progress: float = 0.1  # of the first loss: a run that learns has won more than this by the time it is judged
+    loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
+    long: float = 0.1  # of the run spent above chance, and twenty steps at least: that much the inputs cost
     fewest: int = 50  # losses before a lack of progress is held against the inputs
 
 
@@ -55,11 +59,10 @@ def unnormalised_input(run: Run, limits: Limits) -> Iterator[Finding]:
     size = math.hypot(mean, spread)
     if not size > 0 or limits.small <= size <= limits.large:
         return
-    hurts = _not_learning(run, limits)
+    hurts = _harm(run, limits)
     series = run.series(INPUT_STD.name)
     yield unnormalised_input.finding(
-        f"Inputs have mean {number(mean)} and spread {number(spread)}, not 0 and 1"
-        f"{', and the loss has hardly come down' if hurts else ''}.",
+        f"Inputs have mean {number(mean)} and spread {number(spread)}, not 0 and 1{hurts}.",
         severity=Severity.WARNING if hurts else None,
         first_step=series.first_step,
         last_step=series.last_step,
@@ -71,9 +74,18 @@ def unnormalised_input(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _not_learning(run: Run, limits: Limits) -> bool:
-    losses = run.series(LOSS.name)
+def _harm(run: Run, limits: Limits) -> str:
+    """What the inputs did to the loss, fit to end a sentence; empty if nothing can be held against them."""
+    losses = training_loss(run)
     finite = losses.finite()
-    if len(finite) < limits.fewest:
-        return len(losses) >= limits.fewest  # enough readings, but few of them finite
-    return share_of_loss_won(run) < limits.progress
+    if len(losses) < limits.fewest:
+        return ""
+    if len(finite) < limits.fewest or share_of_loss_won(run) < limits.progress:
+        return ", and the loss has hardly come down"
+    chance = known_chance(run.config)
+    if chance is None or not finite.values[0] > limits.loud * chance.level > 0:
+        return ""
+    above = int((finite.values > chance.level).sum())
+    if above < max(20, limits.long * len(finite)):
+        return ""
+    return f", and it took the loss {above} steps to come down from {number(finite.values[0])} to that of a guess"
