@@ -15,21 +15,19 @@ from pathlib import Path
 
 from bedside.logs.config import settings_in_text
 from bedside.logs.format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
-from bedside.logs.line_numbers import FILLERS, Found
+from bedside.logs.line_numbers import Found
 from bedside.logs.line_shapes import Shapes
 from bedside.logs.log import Log
-from bedside.logs.names import is_known, read_name
+from bedside.logs.names import read_name
 from bedside.logs.numbers import number
 from bedside.logs.text_clock import STEPS, Clock
 from bedside.logs.text_columns import SKIPS, clean
+from bedside.logs.text_names import column_of, has_training_loss, told_apart
 from bedside.logs.text_table import row_of
-from bedside.logs.words import SPLITS, split_words
 
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
-LONGEST_NAME = 120
 MOST_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
-TELLING = frozenset("improve improved from decreased increased reduced reducing than".split())  # Keras' checkpoints
 ENOUGH = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
@@ -64,8 +62,11 @@ class _Reader:
             self.header = shape.header or self.header
             self.split = shape.split or self.split
             return
-        found = _told_apart(found)
-        self.trains = any(_is_training_loss(each, shape.split) for each in found)
+        names = tuple([each.name for each in found])
+        apart = told_apart(names)
+        if apart != names:
+            found = [replace(each, name=name) for each, name in zip(found, apart, strict=True)]
+        self.trains = has_training_loss(apart, tuple([each.section for each in found]), shape.split)
         if (self.clock.step is None and not self.trains) or shape.config or shape.command:
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
@@ -76,50 +77,33 @@ class _Reader:
         said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=self.trains)
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
-        names: set[tuple[str, str]] = set()
+        read: set[tuple[str, str]] = set()
         for each in found:
-            if each.name not in said and (each.section, each.name) not in names:  # again: an average of it
-                names.add((each.section, each.name))
+            if each.name not in said and (each.section, each.name) not in read:  # again: an average of it
+                read.add((each.section, each.name))
                 self._metric(each)
         if skipped:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
 
     def _metric(self, each: Found) -> None:
-        name = each.name
-        meaning = read_name(name)
-        if meaning.kind == "other" and ": " in name:  # `Averaged stats: lr`
-            name = name.rsplit(": ", 1)[-1]
-            meaning = read_name(name)
-        if not name or len(name) > LONGEST_NAME or meaning.kind in ("epoch", "clock"):
+        column = column_of(each.name, each.section, self.split)
+        if column is None:
             return
-        known = meaning.kind == "loss" or is_known(meaning.words)
-        words = set(name.lower().split())
-        if TELLING & words or (meaning.kind == "metric" and ((len(words) > 1 and not known) or FILLERS & words)):
-            return  # `accuracy of the network on the 10000 test images`: a sentence, not a name
-        judged = meaning.kind in ("loss", "metric")
-        split = each.section or self.split
-        if judged and meaning.split in ("val", "test") and not meaning.owner:
-            name = f"{meaning.split}/{meaning.metric}"  # `Validation: loss` and `[eval] … loss` are one
-        elif judged and split in ("val", "test") and not _says_split(name):
-            name = f"{split}/{meaning.metric}"
-        elif judged and each.section == "train" and not _says_split(name):
-            name = f"train/{meaning.metric}"
-        step = self.clock.step
+        step, line = self.clock.step, float(self.line)
         if step is None:
-            if known:
-                self.unclocked.add(name, float(self.line), each.value, float(self.line))
-            if not known or "val" not in (split, meaning.split):
+            if column.known:
+                self.unclocked.add(column.name, line, each.value, line)
+            if not (column.known and column.evaluated):
                 return  # before the first step only an evaluation of the untrained model is a reading
-        value = each.value / each.total if each.total and meaning.kind == "metric" else each.value  # 9842/10000
-        if self._told_before(name, value):
+        value = each.value / each.total if each.total and column.counted else each.value  # 9842/10000
+        if column.repeated and self._told_before(column.name, value):
             return
-        if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
-            self.log.add(name, step or 0.0, value, float(self.line))
+        if column.name in self.log.columns or len(self.log.columns) < MOST_NAMES:
+            self.log.add(column.name, step or 0.0, value, line)
 
     def _told_before(self, name: str, value: float) -> bool:
         """A progress bar repeats the last evaluation beside the training loss until the epoch is over."""
-        meaning = read_name(name)
-        if not self.trains or self.clock.epoch is None or (meaning.split != "val" and meaning.over != "epoch"):
+        if not self.trains or self.clock.epoch is None:
             return False
         told = (self.clock.epoch, str(value))  # NaN is equal to itself here
         before, self.told[name] = self.told.get(name), told
@@ -145,43 +129,6 @@ class _Reader:
             self.log.config.setdefault(what, length)
         clean(self.log, bars_repeat=self.clock.epoch is None)
         return self.log
-
-
-def _told_apart(found: Sequence[Found]) -> Sequence[Found]:
-    """`Train Loss: 1 | Acc: 0.5 | Val Loss: 2 | Acc: 0.4`: a name that comes twice belongs to the split before it.
-
-    In `loss train: 1, val: 2` the second is the same in another split.
-    """
-    if any(each.name.lower() in SPLITS for each in found):
-        found = [_as_the_one_before(each, before) for each, before in zip(found, (None, *found), strict=False)]
-    names = [each.name for each in found]
-    if len(set(names)) == len(names):
-        return found
-    apart, split = [], ""
-    for each in found:
-        meaning = read_name(each.name)
-        split = meaning.split if _says_split(each.name) else split
-        again = split in ("val", "test") and meaning.kind == "metric" and names.count(each.name) > 1
-        apart.append(replace(each, name=f"{split}/{meaning.metric}") if again and not _says_split(each.name) else each)
-    return apart
-
-
-def _as_the_one_before(each: Found, before: Found | None) -> Found:
-    split = SPLITS.get(each.name.lower())
-    if split is None or before is None or read_name(before.name).kind not in ("loss", "metric"):
-        return each
-    if split == "train" and not read_name(before.name).split:  # `Loss: 1, Train: 0.9`: a loss is of the training
-        return each
-    return replace(each, name=f"{split}/{read_name(before.name).metric}")
-
-
-def _is_training_loss(each: Found, split: str) -> bool:
-    meaning = read_name(each.name)
-    return meaning.kind == "loss" and (meaning.split or each.section or split or "train") == "train"
-
-
-def _says_split(name: str) -> bool:
-    return any(word in SPLITS for word in split_words(name))
 
 
 def recognises(path: Path, head: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from bedside.logs.line_numbers import LEADING, Found
 
@@ -126,6 +127,7 @@ class Clock:
             self.length.setdefault(what, int(value))
 
 
+@lru_cache(maxsize=10_000)  # the same few names on every line
 def _plain(name: str) -> str:
     """`Train Epoch`, `train/step` and `Summary: Epoch` as what they count."""
     plain = name.lower().rsplit(": ", 1)[-1].rstrip(".")
