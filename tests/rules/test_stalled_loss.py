@@ -36,3 +36,8 @@ def test_speaks_when_the_accuracy_stays_at_nothing():
 )
 def test_stays_silent(run):
     assert stalled_loss.check(run) == []
+
+
+def test_stays_silent_on_a_sum_over_the_batch():
+    loss = [1950.0, 1600.0, 1450.0] + [1400.0, 1398.0, 1402.0] * 40
+    assert stalled_loss.check(a_run(loss=loss, config={"vocab_size": 70})) == []

@@ -10,7 +10,8 @@ not: vanished gradients behind it, a learning rate that decayed too early, or to
 ## How it decides
 On means of blocks: at least `moved` of the level was won, nothing more since a point before `flat` of the run, and
 there is a sign that the plateau is a bad one: it is above `ignorant` of the chance level known from the configuration
-(for ten classes or more), or an accuracy never exceeded 0.1. A plateau alone is not a fault: most good runs end on one.
+(for ten classes or more; not if it is above `scale` times that, as a sum would be), or an accuracy never exceeded 0.1.
+A plateau alone is not a fault: most good runs end on one.
 
 ## When it is wrong
 Very hard tasks, whose best known models are little better than guessing.
@@ -54,6 +55,7 @@ class Limits:
     moved: float = 0.02  # of the level: less than this is stuck-from-start
     flat: float = 0.67  # of the run: a last third without any gain
     ignorant: float = 0.75  # of the chance level: knowing how frequent each token is brings a language model to 0.7
+    scale: float = 3.0  # times the chance level: far above it the loss is a sum, or a cross-entropy of another kind
     classes: int = 10  # for fewer, noisy labels keep good models near chance
 
 
@@ -71,7 +73,11 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if since > limits.flat * len(blocks) or start - now < limits.moved * abs(start):
         return
     chance = known_chance(run.config)
-    near = chance is not None and chance.classes >= limits.classes and now > limits.ignorant * chance.level
+    near = (
+        chance is not None
+        and chance.classes >= limits.classes
+        and limits.ignorant * chance.level < now < limits.scale * chance.level
+    )
     low = low_metric(run)
     if near and chance is not None:
         sign, sure = f"at {percent(now / chance.level)} of a blind guess ({chance.what})", now / chance.level

@@ -46,7 +46,7 @@ from bedside.rules.statistics import how_sure, outline
 
 @dataclass(frozen=True)
 class Limits:
-    fewest: int = 30  # readings: ten for each third
+    fewest: int = 50  # readings: any curve falls ever faster over its first few
     far: float = 10.0  # times its first value, and its noise: dice and bits per dimension stay within a few units
     pace: float = 0.9  # of the fall of the third before: anything that converges slows down by more
     share: float = 0.2  # of the whole fall: a straight line has a third of it in its last third

@@ -8,10 +8,11 @@ There is no gap to close by regularisation: the model is too small, regularised 
 data.
 
 ## How it decides
-Both losses have been all but flat for the last third, in which they won less than `crept` of their progress; they
-differ by less than `gap` of their level, and there is a sign that the level is a bad one: above `ignorant` of the
-chance level known from the configuration (for ten classes or more), or an accuracy that never exceeded 0.1 or, if more,
-`luck` times that of a guess.
+Both losses have been flat for the last third, they differ by less than `gap` of their level, and there is a sign that
+the level is a bad one: above `ignorant` of the chance level known from the configuration (for ten classes or more; far
+above it, `scale`, the loss is a sum or of another kind), or an accuracy that never exceeded 0.1. Where an accuracy
+never exceeded `luck` times that of a guess among ten classes or more, both may have won up to `crept` of their progress
+in that last third.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -43,7 +44,7 @@ from bedside.record.run import Run
 from bedside.report.wording import number, percent
 from bedside.rules.advice import raise_learning_rate
 from bedside.rules.chance import known_chance
-from bedside.rules.ignorance import ACCURACY, low_metric
+from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import training_loss_to_fall, validation_losses
 from bedside.rules.rule import rule
 from bedside.rules.statistics import Blocks, flat_since, how_sure, in_blocks, outline
@@ -58,6 +59,7 @@ class Limits:
     luck: float = 2.5  # times one over the number of classes: knowing which classes are frequent brings about as much
     gap: float = 0.1  # of the level: no more than the gap of a good run
     ignorant: float = 0.75  # of the chance level, as for stalled-loss
+    scale: float = 3.0  # times the chance level, as for stalled-loss
     classes: int = 10  # for fewer, noisy labels keep good models near chance
 
 
@@ -69,15 +71,19 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     if validation is None:
         raise NotEnough(f"{limits.evaluations} evaluations")
     blocks = in_blocks(training, most=limits.fewest), in_blocks(validation, most=limits.fewest)
-    if any(_won_late(each, limits) > limits.crept for each in blocks):
+    flat = all(flat_since(each) <= limits.flat * len(each) for each in blocks)
+    if not flat and any(_won_late(each, limits) > limits.crept for each in blocks):
         return
     train, held_out = outline(training).now, outline(validation).now
     if abs(held_out - train) > limits.gap * abs(train):
         return
     chance = known_chance(run.config)
     classes = chance.classes if chance is not None and chance.classes >= limits.classes else 0
-    low = low_metric(run, max(ACCURACY, limits.luck / classes)) if classes else low_metric(run)
-    if chance is not None and classes and train > limits.ignorant * chance.level:
+    low = low_metric(run) if flat else ""
+    if classes and not low:
+        low = low_metric(run, limits.luck / classes)
+    near = chance is not None and limits.ignorant * chance.level < train < limits.scale * chance.level
+    if chance is not None and classes and near and flat:
         sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
     elif low:
         sign, sure = low, 0.7
