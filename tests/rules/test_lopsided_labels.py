@@ -52,3 +52,11 @@ def test_stays_silent_on_batches_that_are_drawn_at_random():
 
 def test_stays_silent_on_batches_of_eight_classes_out_of_a_hundred_as_metric_learning_draws_them():
     assert not batches_with(0.6)
+
+
+def test_warns_when_held_out_examples_show_that_only_the_commonest_class_was_learned():
+    facts = {"label_share_max": 0.95, "config": {"classes": 10, "label_entropy": 0.3}}
+    [found] = lopsided_labels.check(a_run(loss=1.0, **facts, **{"val/accuracy": 0.1}))
+    assert found.severity == Severity.WARNING
+    [found] = lopsided_labels.check(a_run(loss=1.0, **facts, **{"val/accuracy": 0.96}))
+    assert found.severity == Severity.NOTE

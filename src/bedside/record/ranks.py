@@ -18,22 +18,27 @@ COMPARED = {
     "data_wait": "rank_data_wait",
     "step_time": "rank_step_time",
 }
+INITIAL = "rank_initial_norm"  # not a series of each rank but a fact about it
 
 
 def beside(run: Run, own: int, others: Mapping[int, Callable[[], Run]]) -> Run:
     """`run` of rank `own`, with the compared series of all ranks added; others are opened when they are asked for."""
     opened: dict[int, Run] = {own: run}
     original = {compared: vital for vital, compared in COMPARED.items()}
-    extra: list[Key] = [(compared, str(rank)) for compared in original for rank in sorted([own, *others])]
+    extra: list[Key] = [(vital, str(rank)) for vital in (*original, INITIAL) for rank in sorted([own, *others])]
 
     def load(keys: Sequence[Key]) -> Iterable[Series]:
         for vital, owner in keys:
-            if vital not in original:
+            if vital not in original and vital != INITIAL:
                 yield run.series(vital, owner)
                 continue
             rank = int(owner)
             if rank not in opened:
                 opened[rank] = others[rank]()
+            if vital == INITIAL:
+                norm = opened[rank].config.get("initial_param_norm")
+                yield Series(vital, owner, *(([0], [norm]) if isinstance(norm, (int, float)) else ((), ())))
+                continue
             series = opened[rank].series(original[vital])
             yield Series(vital, owner, series.steps, series.values)
 

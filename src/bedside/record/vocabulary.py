@@ -133,6 +133,9 @@ GRADIENT_NOISE = Vital(
 RANK_FINGERPRINT = Vital("rank_fingerprint", "forward", "The batch fingerprint of every rank.", per="rank")
 RANK_LOSS = Vital("rank_loss", "loss", "The training loss of every rank.", per="rank")
 RANK_PARAM_NORM = Vital("rank_param_norm", "after optimizer.step", "The weights' norm on every rank.", per="rank")
+RANK_INITIAL_NORM = Vital(
+    "rank_initial_norm", "before the first step", "The weights' norm on every rank, before the first step.", per="rank"
+)
 RANK_DATA_WAIT = Vital("rank_data_wait", "forward", "The wait for data of every rank.", per="rank", unit="s")
 RANK_STEP_TIME = Vital("rank_step_time", "optimizer.step", "The step time of every rank.", per="rank", unit="s")
 LOSS_BY_CATEGORY = Vital(
@@ -198,6 +201,7 @@ VITALS: dict[str, Vital] = {
         RANK_FINGERPRINT,
         RANK_LOSS,
         RANK_PARAM_NORM,
+        RANK_INITIAL_NORM,
         RANK_DATA_WAIT,
         RANK_STEP_TIME,
         LOSS_BY_CATEGORY,

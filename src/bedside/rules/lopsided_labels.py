@@ -12,7 +12,8 @@ the commonest class all the time scores well and nothing else is learnt.
 The usual share is above `share`. Whether the whole is mixed is told by the entropy of all labels seen: then sorted data
 is meant, a warning. Classes of a batch or a few each are told by single batches: their labels are less than `half` as
 mixed as those of the whole, where random batches of eight or more come close to it. With `nearly_all` of the labels in
-one class the labels are probably broken, a warning too; in between it is a note, for rare events are rare, and most
+one class the labels are probably broken, a warning too, as it is when held-out accuracy is that of a guess (within
+`better`): then nothing but the commonest class is known. Otherwise it is a note, for rare events are rare, and most
 pixels are background.
 
 ## When it is wrong
@@ -50,6 +51,7 @@ class Limits:
     nearly_all: float = 0.9999  # one label in ten thousand: as good as constant
     mixed: float = 0.5  # of the largest possible entropy: a data set that is not lopsided as a whole
     half: float = 0.5  # of the whole's entropy, per batch: random batches of eight have nine tenths of it
+    better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
     fewest: int = 10  # readings: fewer than the recent distribution itself covers
 
 
@@ -65,8 +67,18 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     alike = len(batches) >= limits.fewest and float(batches.mean()) < limits.half * entropy / math.log(max(classes, 2))
     if usual <= limits.share and not (is_sorted and alike):
         return
-    broken = usual > limits.nearly_all
-    why = ": the data come sorted" if is_sorted else ": the labels hardly say anything" if broken else ""
+    broken, guess = usual > limits.nearly_all, 1 / max(classes, 2)
+    held_out = run.series("val/accuracy").finite().tail(limits.fewest)
+    guessing = len(held_out) > 2 and float(held_out.values.max()) < guess + limits.better * (1 - guess)
+    why = (
+        ": the data come sorted"
+        if is_sorted
+        else ": the labels hardly say anything"
+        if broken
+        else f", and held-out accuracy is {percent(held_out.last)}: no other class was learned"
+        if guessing
+        else ""
+    )
     where = (
         f"In the usual stretch of batches {percent(usual)} of the labels are of one class"
         if usual > limits.share
@@ -74,7 +86,7 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     )
     yield lopsided_labels.finding(
         f"{where}{why}.",
-        severity=None if is_sorted or broken else Severity.NOTE,
+        severity=None if is_sorted or broken or guessing else Severity.NOTE,
         first_step=shares.first_step,
         last_step=shares.last_step,
         confidence=0.9 if is_sorted else 0.75,

@@ -89,7 +89,11 @@ def nonfinite_input(run: Run, limits: Limits) -> Iterator[Finding]:
 def _bad_inputs(run: Run) -> set[int]:
     counted = run.series(NONFINITE_INPUTS.name)
     sizes = run.series(INPUT_RMS.name)
-    hunted = [event.step for event in run.events_of("origin") if event.data.get("kind") == "input"]
+    hunted = [
+        event.step
+        for event in run.events_of("origin")
+        if event.data.get("kind") == "input" and not event.data.get("weights")  # broken weights break what comes after
+    ]
     return {*counted.steps[counted.values > 0].tolist(), *sizes.steps[~np.isfinite(sizes.values)].tolist(), *hunted}
 
 

@@ -9,8 +9,8 @@ averaged, and what is saved is one of several models that nobody evaluated. Typi
 parameter outside the wrapper, a buffer or a random number that was not synchronised.
 
 ## How it decides
-All ranks agreed to within `agree` at their first common reading, and differ by more than `apart` at the last `last`.
-Ranks that never agreed hold different parts of one model and are left in peace.
+All ranks agreed to within `agree` before the first step or at their first common reading, and differ by more than
+`apart` at the last `last`. Ranks that never agreed hold different parts of one model and are left in peace.
 
 ## When it is wrong
 Methods that let replicas drift on purpose between two synchronisations (local SGD).
@@ -38,7 +38,7 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import RANK_PARAM_NORM
+from bedside.record.vocabulary import RANK_INITIAL_NORM, RANK_PARAM_NORM
 from bedside.report.wording import number
 from bedside.rules.advice import moment
 from bedside.rules.rule import rule
@@ -64,7 +64,8 @@ def ranks_disagree(run: Run, limits: Limits) -> Iterator[Finding]:
             continue
         own, its = first.values[mine], other.values[theirs]
         difference = np.abs(own - its) / np.maximum(np.abs(own), 1e-12)
-        if difference[0] > limits.agree or not (difference[-limits.last :] > limits.apart).all():
+        together = difference[0] <= limits.agree or _began_alike(run, first.owner, other.owner, limits)
+        if not together or not (difference[-limits.last :] > limits.apart).all():
             continue
         onset = int(steps[int((difference > limits.agree).argmax())])
         yield ranks_disagree.finding(
@@ -82,3 +83,8 @@ def ranks_disagree(run: Run, limits: Limits) -> Iterator[Finding]:
             ),
         )
         return
+
+
+def _began_alike(run: Run, one: str, other: str, limits: Limits) -> bool:
+    norms = [run.series(RANK_INITIAL_NORM.name, owner).median() for owner in (one, other)]
+    return abs(norms[0] - norms[1]) <= limits.agree * abs(norms[0])  # False, if one is not known

@@ -24,7 +24,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="MLP",
     expects=[["lopsided-labels", "gap-from-start", "overfitting"]],
-    doses={"mild": 0.9, "marked": 0.97, "severe": 0.99},
+    doses={"mild": 0.99, "marked": 0.997, "severe": 0.999},
     harm=ends_worse("val/accuracy", by=0.05),
 )
 def lopsided_labels(case: Case) -> None:

@@ -26,7 +26,7 @@ from bedside.zoo.specimen import Case, specimen
 
 @specimen(
     kind="MLP",
-    expects=[["nonfinite-loss", "nonfinite-gradient", "nonfinite-weights"]],
+    expects=[["nonfinite-loss", "nonfinite-activation", "nonfinite-gradient", "nonfinite-weights"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
     harm=is_lost,
 )

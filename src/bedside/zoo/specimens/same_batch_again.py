@@ -24,7 +24,6 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="conv net",
     expects=[["repeated-batches", "overfitting", "gap-from-start"]],
-    doses={"mild": 8, "marked": 3, "severe": 1},
     harm=ends_higher("val/loss", times=1.2),
 )
 def same_batch_again(case: Case) -> None:
@@ -34,7 +33,7 @@ def same_batch_again(case: Case) -> None:
     batches = list(task.batches(240, 64))
     with case.watch(model, optimizer) as monitor:
         for step in range(240):
-            x, y = batches[step % case.dose if case.sick else step]
+            x, y = batches[0 if case.sick else step]
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()
