@@ -11,8 +11,8 @@ Cells = Sequence[float | None]
 AXES = {
     "step": """global_step global_steps trainer/global_step train/global_step step steps _step current_steps
     current_step iteration iterations iter iters it num_updates update updates optimizer_step train_step
-    train/step training_step total_timesteps time/total_timesteps timesteps
-    episode episodes""".split(),
+    train/step training_step total_timesteps time/total_timesteps timesteps timestep
+    total_steps env_steps env_step frames frame episode episodes""".split(),
     "epoch": "epoch epochs epoch_num train/epoch".split(),
     "tokens": """tokens total_tokens consumed_tokens tokens_seen num_input_tokens_seen throughput/total_tokens
     samples consumed_samples samples_count examples""".split(),

@@ -16,7 +16,8 @@ from bedside.logs.line_numbers import LEADING, Found
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
     *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
-    *("num_updates", "update", "up", "current_steps", "total_timesteps", "s", "episode", "episodes"),
+    *("num_updates", "update", "up", "current_steps", "total_timesteps", "timesteps", "timestep", "s"),
+    *("episode", "episodes"),
 )
 EPOCHS = ("epoch", "epochs", "ep", "round")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100

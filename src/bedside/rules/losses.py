@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from bedside.finding import NotEnough
 from bedside.record.metrics import goes_up, is_loss
 from bedside.record.run import Run
 from bedside.record.series import Series
 
-# Written by policy-optimisation trainers beside a "loss" that is a surrogate: it need not fall, and may be negative.
-# Not "kl" or "entropy", which variational and supervised trainers write as well.
+# Written by reinforcement learning beside a "loss" that is a surrogate: it need not fall, and may be negative. A
+# temporal-difference loss grows with the rewards. Not "kl" or "entropy", which variational and supervised trainers
+# write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
 SURROGATE_SIGNS = frozenset(
-    {
-        "reward",
-        "reward_std",
-        "mean_reward",
-        "episode_reward",
-        "ep_rew_mean",
-        "clip_ratio",
-        "clipfrac",
-        "approx_kl",
-        "policy_loss",
-        "value_loss",
-        "completion_length",
-        "mean_completion_length",
-    }
+    "clip_ratio clipfrac approx_kl policy_loss value_loss completion_length mean_completion_length epsilon q_values "
+    "td_error".split()
+)
+_REWARD = re.compile(
+    r"(?:^|_)(?:reward|rew)(?:_|$)|(?:^|(?:mean|avg|average|total|episode|ep|eval)_)rewards(?:_mean)?$|rewards_mean$"
+    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_returns?(?:_|$)"
 )
 
 
@@ -86,5 +81,6 @@ def called(series: Series) -> str:
 
 
 def is_surrogate(run: Run) -> bool:
-    """True where the loss is a policy-optimisation surrogate (PPO, GRPO): its level means nothing."""
-    return any(vital.rsplit("/", 1)[-1].lower() in SURROGATE_SIGNS for vital in run.vitals)
+    """True where the loss is that of reinforcement learning (PPO, GRPO, DQN): its level means nothing."""
+    names = [vital.rsplit("/", 1)[-1].lower().replace(" ", "_") for vital in run.vitals]
+    return any(name in SURROGATE_SIGNS or _REWARD.search(name) for name in names)

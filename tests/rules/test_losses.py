@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from bedside.rules.losses import is_surrogate
+from bedside.testing import a_run
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["reward", "reward_std", "train/avg_reward", "train/total_reward", "mean_reward", "rollout/ep_rew_mean", "rewards",
+     "charts/episodic_return", "episode_return", "train/critic_rewards_mean", "Epsilon", "losses/q_values",
+     "part/value_loss", "approx_kl"],
+)  # fmt: skip
+def test_rewards_and_exploration_are_signs_of_reinforcement_learning(name):
+    assert is_surrogate(a_run(loss=[1.0] * 10, **{name: 1.0}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train/rewards_chosen", "train/rewards_margins", "train/rewards_accuracies", "kl", "entropy", "val/accuracy",
+     "daily_returns_mae", "val/score"],
+)  # fmt: skip
+def test_preference_learning_and_ordinary_metrics_are_none(name):
+    assert not is_surrogate(a_run(loss=[1.0] * 10, **{name: 1.0}))
