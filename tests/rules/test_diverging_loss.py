@@ -91,3 +91,12 @@ def test_a_few_percent_of_a_loss_that_hardly_fell_are_no_divergence():
     assert not diverging_loss.check(a_run(loss=slow))
     slow[313:] += 0.3
     assert diverging_loss.check(a_run(loss=slow))
+
+
+def test_stays_silent_inside_a_swing_like_those_it_came_back_from():
+    # sorted by class: the loss falls within each class and leaps at the next
+    epochs = np.tile(np.r_[np.linspace(2.2, 0.9, 40), np.linspace(2.2, 1.1, 8)], 9)
+    saw = 0.9 * np.exp(-np.arange(len(epochs)) / 300) + epochs + 0.02 * RNG.normal(size=len(epochs))
+    for end in (len(saw) - 6, len(saw) - 4):
+        assert diverging_loss.check(a_run(loss=saw[:end])) == []
+    assert diverging_loss.check(a_run(loss=np.r_[saw[:-8], saw[-8] + 0.1 * np.arange(60)]))

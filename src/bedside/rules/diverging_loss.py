@@ -13,9 +13,10 @@ above its best level, still nearer to its peak than to its best, and it has give
 progress. Where the first, untrained readings were huge, that share is small for any later rise; then `at_least` of the
 progress (on the logarithm of a positive loss) is enough if the loss is worse than it ever was between the first
 `warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). A rise of a positive
-loss by less than `felt` of its best is no divergence, however little was won before. Without progress to lose, a
-positive loss must have `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are
-judged by their validation loss; surrogate losses of policy optimisation are not judged.
+loss by less than `felt` of its best is no divergence, however little was won before. A rise `as_large` as others from
+which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
+`doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
+loss; surrogate losses of policy optimisation are not judged.
 
 ## When it is wrong
 A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.
@@ -50,7 +51,7 @@ from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, lower_learning_rate, moment
 from bedside.rules.losses import called, loss_to_fall
 from bedside.rules.rule import rule
-from bedside.rules.statistics import Outline, how_sure, outline
+from bedside.rules.statistics import Outline, how_sure, outline, sways
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Limits:
     far: float = 20.0  # σ of one reading, without progress and without a natural zero: four times `noise`
     felt: float = 0.05  # of the best: batches of different difficulty make as much, see stalled-loss
     fewest: int = 6  # readings: three to know a level, three to know another
+    again: int = 2  # earlier rises as large that it came back from: once may have been a spike
+    as_large: float = 0.75  # of this rise: swings of one kind differ by that
     raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
 
 
@@ -123,6 +126,8 @@ def _lost(run: Run, curve: Outline, scale: Outline, onset: int, positive: bool, 
     """Is what was given back more than an ordinary setback?"""
     rise = curve.now - curve.best
     if positive and rise < limits.felt * curve.best:
+        return False
+    if len(sways(curve.values[:onset], limits.as_large * rise)) >= limits.again:
         return False
     if curve.progress <= limits.noise * curve.wander:
         return curve.now >= limits.doubled * curve.best if positive else rise >= limits.far * curve.wander
