@@ -23,7 +23,8 @@ from bedside.zoo.keep import TWIN as HEALTHY
 from bedside.zoo.specimens import find_specimen
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PIXELS_PER_MM = 300 / 25.4  # a PNG for print
+PIXELS_PER_MM = 96 / 25.4  # of a page, by definition
+SCALE = 300 / 96  # a PNG for print has 300 dots per inch
 A4 = (210, 297)
 LAST = 20  # readings at the end that stand for a layer
 QUIET, FAINT = 1e-3, 1e-2  # of the loudest layer: below it a bar is red
@@ -140,7 +141,8 @@ def guide_page(seed: int, cache: Path = CACHE) -> str:
     cards = "".join(_card(card, seed, cache) for card in CARDS)
     legend = (
         f'<b style="color:{TRAIN}">training loss</b><b style="color:{HELD_OUT}">validation loss</b>'
-        f'<b style="color:#8b929c">the same run, healthy</b> Bars: one per layer, log scale.'
+        f'<b style="color:#8b929c">the same run, healthy</b><b style="color:#c62a2f">¦ it begins</b>'
+        " Bars: one per layer, log scale."
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>What is wrong with my training?</title>'
@@ -203,11 +205,11 @@ def _browser() -> str:
 
 
 def _print(browser: str, source: Path, output: Path, profile: str) -> None:
-    width, height = (round(side * PIXELS_PER_MM / 3) for side in A4)
+    width, height = (round(side * PIXELS_PER_MM) for side in A4)
     how = (
         [f"--print-to-pdf={output}", "--no-pdf-header-footer"]
         if output.suffix.lower() == ".pdf"
-        else [f"--screenshot={output}", f"--window-size={width},{height}", "--force-device-scale-factor=3"]
+        else [f"--screenshot={output}", f"--window-size={width},{height}", f"--force-device-scale-factor={SCALE}"]
     )
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}/profile", *how]
     done = subprocess.run([*command, source.as_uri()], capture_output=True, text=True, timeout=120)
