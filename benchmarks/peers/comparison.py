@@ -109,7 +109,7 @@ def cell(rows: Sequence[Row], scenario: str) -> str:
     alarms = sum(row["alarm"] == "1" for row in rows)
     if scenario == "healthy":
         count = mean(int(row["alarms"]) for row in rows)
-        return f"{count:g} false" if alarms else "silent"
+        return f"{count:.2g} false" if alarms else "silent"
     found = sum(row["telling"] == "1" for row in rows)
     first = sum(row["telling"] == "1" and row["first"] == "1" for row in rows)
     if found:
