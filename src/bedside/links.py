@@ -221,6 +221,9 @@ LINKS: tuple[Link, ...] = (
     *links("shrinking-weights", "faded-gradient", "small weights pass little back", gradual=True),
     *links("shrinking-weights", "dead-layer", "small weights pass nothing back", gradual=True),
     *links("shrinking-weights", NOT_LEARNING, "weight decay erases what is learned", gradual=True),
+    *links("shrinking-weights", "noisy-loss", "any step is long against weights that shrank", gradual=True),
+    *links("noisy-loss", NOT_LEARNING, "steps in random directions cancel", gradual=True),
+    *links("noisy-loss", "loss-spike erratic-validation dead-units dead-layer", "every batch pulls elsewhere"),
     *links("runaway-weights", "diverging-loss oscillating-loss", "growing weights carry the loss away with them"),
     *links(
         "runaway-weights", "oversized-update", "the gradient grows with the weights it passes, and the step with it"

@@ -33,7 +33,7 @@ def label_in_the_input(case: Case) -> None:
     leak = case.dose if case.sick else 0.0
     task = task.with_(x=add_label(task.x, task.y, leak), x_val=add_label(task.x_val, task.y_val, leak))
     model = models.mlp([31, 32, 2])
-    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, batch=32)
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=150, batch=32)
 
 
 def add_label(x: Tensor, y: Tensor, strength: float) -> Tensor:
