@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent / "results" / "overhead.csv"
 LIMITS = RESULTS.with_name("limits.csv")
 COLUMNS = ("workload", "optimizer", "watcher", "percent", "low", "high", "rounds", "base_ms", "own_us", "note")
 QUICK = ["mlp", "deep"]
-ROUNDS = {"mlp": 60, "deep": 40, "resnet": 8, "gpt": 8}
+ROUNDS = {"mlp": 30, "deep": 20, "resnet": 5, "gpt": 6}
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
 OF_GROWTH = [
     "nothing again",
@@ -52,7 +52,8 @@ def measure(workload: str, optimizer: str, watchers: list[str], rounds: int) -> 
             notes[name] = str(why)[:200]
     unwatched = Worker(Path(sys.executable), workload, OURS["nothing"], fused=fused)
     try:
-        found = take_turns(unwatched, workers, warm_up=settings.warm_up, block=settings.block, rounds=rounds)
+        warm_up = {name: settings.warm_up if name == "bedside" else settings.brief for name in workers}
+        found = take_turns(unwatched, workers, warm_up=warm_up, block=settings.block, rounds=rounds)
     finally:
         end([unwatched, *workers.values()])
     found |= {name: Measured(note=note) for name, note in notes.items()}

@@ -21,6 +21,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
 DRAWINGS = 2000
+SLOW = 20  # times the unwatched step
 
 
 class Died(Exception):
@@ -98,11 +99,13 @@ class Measured:
 
 
 def take_turns(
-    unwatched: Worker, watched: Mapping[str, Worker], *, warm_up: int, block: int, rounds: int
+    unwatched: Worker, watched: Mapping[str, Worker], *, warm_up: Mapping[str, int], block: int, rounds: int
 ) -> dict[str, Measured]:
-    """Warm all up, then let them take turns. Whoever dies is left out from there on, and its last words are noted."""
+    """Warm all up, then let them take turns. Whoever dies is left out from there on, and its last words are noted; one
+    that takes many times the unwatched step makes shorter blocks."""
     found = {name: Measured() for name in watched}
     living = dict(watched)
+    blocks = dict.fromkeys(watched, block)
 
     def make(name: str, steps: int) -> dict[str, float] | None:
         try:
@@ -112,14 +115,19 @@ def take_turns(
             del living[name]
             return None
 
-    unwatched.make(min(warm_up, 5 * block))
+    plain = unwatched.make(max(2, min(20, block)))["cpu"]
     for name in list(living):
-        make(name, warm_up)
+        make(name, 1)
+        first = make(name, 2) if name in living else None
+        if first is not None and first["cpu"] > SLOW * plain:
+            blocks[name] = max(1, block // 20)
+        elif first is not None:
+            make(name, warm_up[name])
         print(f"    {name}: ready" if name in living else f"    {name}: {found[name].note}", file=sys.stderr)
     for _ in range(rounds):
         before = unwatched.make(block)["cpu"]
         for name in list(living):
-            took = make(name, block)
+            took = make(name, blocks[name])
             after = unwatched.make(block)["cpu"]
             if took is not None:
                 found[name].ratios.append(2 * took["cpu"] / (before + after))

@@ -15,7 +15,6 @@ import warnings
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from .watchers import watcher
 from .workloads import WORKLOADS, build
@@ -43,8 +42,7 @@ def main() -> None:
             x, y = training.batch()
             one.before_step(done, x, y)
             training.optimizer.zero_grad()
-            loss = F.cross_entropy(training.model(x), y)
-            loss.backward()
+            loss = one.backward(training, x, y)
             one.after_backward(done, loss)
             if training.clip is not None:
                 nn.utils.clip_grad_norm_(training.model.parameters(), training.clip)

@@ -27,6 +27,7 @@ class Workload:
     warm_up: int  # steps before anything is measured: bedside's full recording is then over
     block: int  # steps that are timed together
     clip: float | None = None
+    brief: int = 5  # the same for those that do at every step what they do at the first
 
 
 class Residual(nn.Module):
@@ -97,7 +98,7 @@ def _vectors(size: int, count: int) -> Callable[[], tuple[Tensor, Tensor]]:
 
 
 WORKLOADS: dict[str, Workload] = {
-    "mlp": Workload(mlp, _vectors(784, 64), warm_up=700, block=100),
+    "mlp": Workload(mlp, _vectors(784, 64), warm_up=700, block=100, brief=300),
     "resnet": Workload(
         residual_net, lambda: (torch.randn(64, 3, 32, 32), torch.randint(10, (64,))), warm_up=110, block=1
     ),
@@ -108,8 +109,11 @@ WORKLOADS: dict[str, Workload] = {
         block=2,
         clip=1.0,
     ),
-    "deep": Workload(deep, _vectors(20, 32), warm_up=250, block=10, clip=1.0),
-} | {f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=25, block=5) for n in (10, 100, 1000, 5000)}
+    "deep": Workload(deep, _vectors(20, 32), warm_up=520, block=10, clip=1.0, brief=60),
+} | {
+    f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=25, block=5, brief=25)
+    for n in (10, 100, 1000, 5000)
+}
 
 
 def build(name: str, fused: bool) -> Training:

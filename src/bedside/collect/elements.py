@@ -16,7 +16,7 @@ from bedside.collect.layout import Layout
 from bedside.collect.sample import sample, spread
 from bedside.collect.squares import gather
 
-MOST = 1024  # per parameter: a share is then known to 1.6 points, and a module has several
+MOST = 512  # per parameter: a share is then known to 2.2 points, and a module has several
 
 
 class Elements:
