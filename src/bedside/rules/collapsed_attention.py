@@ -62,7 +62,7 @@ class Limits:
 
 @rule("ACT105", severity=Severity.WARNING, needs=[ATTENTION_DIRAC.per_owner], limits=Limits())
 def collapsed_attention(run: Run, limits: Limits) -> Iterator[Finding]:
-    layers = [s for s in run.of(ATTENTION_DIRAC.name) if len(s) >= limits.fewest]
+    layers = [s for s in run.of(ATTENTION_DIRAC.name) if len(s.finite()) >= limits.fewest]
     onsets = {s.owner: onset for s in layers if (onset := _onset(s, limits)) is not None}
     if not layers or len(onsets) < max(1, limits.layers * len(layers)):
         return

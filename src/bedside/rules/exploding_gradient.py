@@ -66,9 +66,7 @@ class Limits:
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.25  # of the run: what it takes to learn less than nothing
     patience: int = 50  # readings above chance: a start can be loud and over soon
-    outputs: float = (
-        0.2  # of the first loss: cross-entropy is a few times the size of its logits, a sum over samples not
-    )
+    outputs: float = 0.2  # of the first loss: cross-entropy is a few times its logits, a sum over samples is not
 
 
 @dataclass(frozen=True)
