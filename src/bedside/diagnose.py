@@ -101,7 +101,7 @@ def _asked(each: Rule, run: Run) -> list[Finding] | NotExamined:
     except Exception as broken:
         if os.environ.get("BEDSIDE_DEBUG"):
             raise
-        return NotExamined(each.code, each.name, (f"a repaired rule: {type(broken).__name__}: {broken}",))
+        return NotExamined(each.code, each.name, (f"a repaired rule: {type(broken).__name__}: {broken}",), broken=True)
 
 
 def _stopped_listening(run: Run) -> list[str]:

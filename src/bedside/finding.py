@@ -63,6 +63,7 @@ class NotExamined:
     code: str
     name: str
     needs: tuple[str, ...]
+    broken: bool = False  # it raised, which is a fault of ours and not of the run
 
     def __str__(self) -> str:
         return f"{self.code} {self.name}: needs {', '.join(self.needs)}"

@@ -52,6 +52,10 @@ def test_the_table_has_every_specimen_and_severity_in_three_seeds(table):
     assert set(scored) == runs
 
 
+def test_no_rule_broke_on_any_run_of_the_table(table):
+    assert not [row.key for row in table if row.broken]
+
+
 def test_the_table_meets_the_targets(table):
     found = shares(table)
     assert found["caught"].value >= TARGETS["caught"]

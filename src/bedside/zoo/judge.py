@@ -44,6 +44,7 @@ class Row:
     passing: str = ""
     previews: str = ""  # rules still on trial that spoke on a healthy run
     found: str = ""  # every error and warning, the primary one first
+    broken: str = ""  # rules that raised: they found nothing, and that says nothing
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -79,11 +80,13 @@ def judge_sick(specimen: Specimen, severity: str, seed: int, run: Run, twin: Run
         delay=_delay(specimen, run, onset) if right else "",
         harmed=_yes(specimen.harm is not None and specimen.harm(run, twin)),
         found=_names(alarms),
+        broken=_broken(diagnosis),
     )
 
 
 def judge_healthy(specimen: Specimen, severity: str, seed: int, run: Run) -> Row:
-    alarms = _alarms(examine(run))
+    diagnosis = examine(run)
+    alarms = _alarms(diagnosis)
     at_the_end = {each.name for each in alarms}
     passing: dict[str, Finding] = {}
     for step in _looks(run, 0, LOOKS_AT_A_TWIN):
@@ -99,6 +102,7 @@ def judge_healthy(specimen: Specimen, severity: str, seed: int, run: Run) -> Row
         passing=_names(passing.values()),
         previews=_names(each for each in alarms if each.preview),
         found=_names(alarms),
+        broken=_broken(diagnosis),
     )
 
 
@@ -137,6 +141,10 @@ def _looks(run: Run, onset: int, looks: int) -> Iterator[int]:
 
 def _names(findings: Iterable[Finding]) -> str:
     return " ".join(dict.fromkeys(finding.name for finding in findings))
+
+
+def _broken(diagnosis: Diagnosis) -> str:
+    return " ".join(each.name for each in diagnosis.not_examined if each.broken)
 
 
 def _yes(true: bool) -> str:
