@@ -10,8 +10,8 @@ can. Typical: weights initialised with zeros or any other constant.
 ## How it decides
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
 output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
-biases make units with equal weights differ a little: below `nearly`, at the first steps and over the run, it is a
-warning while the loss has won less than `progress`.
+biases make units with equal weights differ a little: below `nearly` at the median over the run, it is a warning while
+the loss has won less than `progress`.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -68,8 +68,7 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
         alike = [
             s.owner
             for s in layers
-            if s.finite().head(limits.fewest).values.max() < limits.nearly
-            and s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
+            if s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
             and kinds.get(s.owner) != "softmax"
         ]
     if not alike:
