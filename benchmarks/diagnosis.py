@@ -100,6 +100,7 @@ def summary(scores: Iterable[Score]) -> str:
     every = list(scores)
     sick, healthy = [one for one in every if one.sick], [one for one in every if not one.sick]
     unread = [one.id for one in every if one.error]
+    broken = {each.name for one in every if one.diagnosis for each in one.diagnosis.not_examined if each.broken}
     return "\n".join(
         [
             f"{'':20}{'all labels':24}without low confidence",
@@ -107,6 +108,7 @@ def summary(scores: Iterable[Score]) -> str:
             f"sick as primary     {_of(sick, lambda one: one.caught_as_primary)}",
             f"healthy alarmed     {_of(healthy, lambda one: one.alarmed)}",
             *([f"could not be read   {len(unread)}: {', '.join(unread)}"] if unread else []),
+            *([f"rules that broke    {len(broken)}: {', '.join(sorted(broken))}"] if broken else []),
         ]
     )
 
