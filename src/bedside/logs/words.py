@@ -23,7 +23,7 @@ SPLITS = {
     "testing": "test",
 }
 _CAMEL = re.compile(r"(?<=[a-z0-9][a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SEPARATORS = re.compile(r"(?:'s\b|[\s/_.:\-()\[\]|@])+")
+_SEPARATORS = re.compile(r"(?:'s\b|[\s/_.:\-()\[\]|@%])+")
 
 
 @dataclass(frozen=True)
