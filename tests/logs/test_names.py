@@ -78,7 +78,8 @@ def test_other_norms_are_no_gradient_norms(name):
         ("lm loss validation ppl", "val", "perplexity"), ("metrics/eval/Accuracy", "val", "accuracy"),
         ("train/rewards/accuracies", "train", "rewards_accuracies"), ("Acc@1", "train", "accuracy"),
         ("val_dice_coef", "val", "dice_coef"),
-        ("Val Acc (%)", "val", "accuracy"), ("acc1", "train", "accuracy"), ("acc5", "train", "acc5"), ("train/acc_0", "train", "acc_0"),
+        ("Val Acc (%)", "val", "accuracy"), ("acc1", "train", "accuracy"), ("acc5", "train", "acc5"),
+        ("train/acc_0", "train", "acc_0"),
     ],
 )  # fmt: skip
 def test_metrics_belong_to_a_split(name, split, metric):
