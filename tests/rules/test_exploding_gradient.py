@@ -90,6 +90,14 @@ def test_speaks_when_outputs_are_far_too_large_from_the_first_step():
     assert "where a blind guess has 2.3" in found.message
 
 
+def test_speaks_when_an_absurd_start_took_a_while_to_undo():
+    steps = np.arange(300)
+    outputs = {"head": np.maximum(300 * 0.8**steps, 1.0)}
+    run = a_run(loss=550 * 0.8**steps, grad_norm=5e3 * 0.8**steps, activation_rms=outputs, config={"classes": 10})
+    [found] = exploding_gradient.check(run)
+    assert found.last_step < 30
+
+
 def test_stays_silent_when_a_loud_start_is_soon_over():
     assert not loud(8.0, 5.0)
 

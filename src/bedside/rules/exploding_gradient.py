@@ -14,7 +14,8 @@ if the loss after them is worse than before by more than its noise. A lone spike
 one that it recovers from is loss-spike's business, and slow growth (tenfold while the learning rate decays) is normal.
 
 The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`
-times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of the run above a guess.
+times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of the run above a guess,
+or `some` steps after a start that was `absurd`.
 
 ## When it is wrong
 A model that is meant to begin with extreme answers.
@@ -66,6 +67,8 @@ class Limits:
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.25  # of the run: what it takes to learn less than nothing
     patience: int = 50  # readings above chance: a start can be loud and over soon
+    absurd: float = 100.0  # times chance: an embedding of unit size tied to the head, a common slip, begins at 10 to 50
+    some: int = 20  # readings above chance: the first steps were spent on undoing the start
     outputs: float = 0.2  # of the first loss: cross-entropy is a few times its logits, a sum over samples is not
 
 
@@ -111,7 +114,8 @@ def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding
     above = loss.values > chance.level
     if first < limits.loud * chance.level or output < limits.outputs * first:
         return
-    if above.sum() < limits.patience or above.mean() < limits.long:
+    absurd = first > limits.absurd * chance.level and above.sum() >= limits.some
+    if not absurd and (above.sum() < limits.patience or above.mean() < limits.long):
         return
     early, now = float(np.median(norms.finite().values[: limits.around])), norms.median(limits.around)
     where = _steepest(run, norms.first_step)
