@@ -32,3 +32,12 @@ def test_stays_silent_on_a_learning_rate_range_test():
 
 def test_stays_silent_on_a_constant_rate():
     assert not endless_warmup.check(a_run(loss=[2.0] * 200, lr=1e-3, finished=True))
+
+
+def test_speaks_soon_when_the_scheduler_says_how_long_it_will_take():
+    rate = [1e-6 * k for k in range(1, 31)]
+    settings = {"max_steps": 400, "schedulers": [{"name": "LambdaLR", "warmup": 4000, "stepped": 30}]}
+    [found] = endless_warmup.check(a_run(loss=[2.0] * 30, lr=rate, config=settings))
+    assert "made for 4,000" in found.message
+    settings["schedulers"][0]["warmup"] = 40
+    assert not endless_warmup.check(a_run(loss=[2.0] * 30, lr=rate, config=settings))

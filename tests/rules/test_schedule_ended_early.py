@@ -56,6 +56,6 @@ def test_stays_silent_on_cycles_whose_scheduler_is_not_known():
 
 
 def test_speaks_sooner_when_the_scheduler_is_known_to_be_over():
-    made = {"schedulers": [{"name": "CosineAnnealingLR", "T_max": 250, "total": 250, "stepped": 300}]}
+    made = {"schedulers": [{"name": "CosineAnnealingLR", "T_max": 250, "stepped": 300}]}
     [found] = schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(250, 300), config=made))
     assert 240 <= found.first_step <= 250

@@ -9,8 +9,8 @@ steps) keeps the run at a fraction of its learning rate, and the decay never com
 
 ## How it decides
 The rate rises steadily and in a straight line from the first reading to its peak, and the peak lies beyond `share` of
-the planned steps; without a plan, the run must be finished and the rate still rising at its end. Exponential rises are
-learning-rate range tests.
+the planned steps, or will, by the scheduler's own settings; without a plan, the run must be finished and the rate still
+rising at its end. Exponential rises are learning-rate range tests.
 
 ## When it is wrong
 One-cycle schedules with an unusually late peak.
@@ -41,7 +41,7 @@ from bedside.record.series import Steps, Values
 from bedside.record.vocabulary import LOSS, LR
 from bedside.report.wording import count, number
 from bedside.rules.rule import rule
-from bedside.rules.schedule import planned_steps, read_schedule
+from bedside.rules.schedule import planned_steps, read_schedule, schedulers
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,23 @@ def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
         return  # a run in its first minutes
     length = max(plan, run.steps)
     took = int(rise.last_step) + 1
-    if took < limits.share * length:
-        return
     still = schedule.warm == len(rates) - 1
+    meant = max((int(each.get("warmup") or 0) for each in schedulers(run)), default=0) if still else 0
+    if max(took, meant) < limits.share * length:
+        return
     yield endless_warmup.finding(
         f"The learning rate {'has been' if still else 'was'} rising for {count(took)} of {count(length)} steps, to "
-        f"{number(schedule.peak)}{' so far' if still else ''}.",
-        first_step=int(limits.share * length),
+        f"{number(schedule.peak)}{' so far' if still else ''}"
+        + (f"; its warm-up was made for {count(meant)}." if meant > took else "."),
+        first_step=int(limits.share * length) if took >= limits.share * length else rates.first_step,
         last_step=rise.last_step,
         confidence=0.8,
         evidence={"warm_up": took, "length": length, "peak": schedule.peak},
         series=[LR.name, LOSS.name],
         could_also_be=("A cyclic schedule with one very long first rise.",),
-        try_=(f"Warm up over {count(max(1, length // 20))} steps (5 % of the run) instead of {count(took)}.",),
+        try_=(
+            f"Warm up over {count(max(1, length // 20))} steps (5 % of the run) instead of {count(max(took, meant))}.",
+        ),
     )
 
 

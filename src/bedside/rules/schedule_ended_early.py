@@ -10,8 +10,8 @@ change of batch size, for one rank instead of eight. Everything after its end is
 
 ## How it decides
 The rate came down by degrees to below a thousandth of its peak, and no longer changes; `share` of the steps (of those
-planned, when the plan is known) come after that. `still` of them are enough when the scheduler itself was seen, knows
-its length, and left a rate of zero. PyTorch's cosine without restarts does not rest at its end but comes back up: when
+planned, when the plan is known) come after that. `still` of them are enough when the scheduler itself was seen at work
+and left a rate of zero. PyTorch's cosine without restarts does not rest at its end but comes back up: when
 the scheduler is known to be that one, a rate that rises again to `up` of its peak is the same mistake.
 
 ## When it is wrong
@@ -74,7 +74,7 @@ def schedule_ended_early(run: Run, limits: Limits) -> Iterator[Finding]:
     ended, rest = int(rates.steps[schedule.vanished]), int(rates.steps[min(schedule.resting, len(rates) - 1)])
     length = max(run.steps, planned_steps(run))
     share = 1 - ended / length
-    over = rates.last <= limits.zero * schedule.peak and any("total" in each for each in schedulers(run))
+    over = rates.last <= limits.zero * schedule.peak and any(each.get("stepped") for each in schedulers(run))
     if share < (limits.still if over else limits.share):
         return
     yield schedule_ended_early.finding(

@@ -27,12 +27,13 @@ def train(
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
     scheduler: Any = None,
     clip: float | None = None,
+    **config: Any,
 ) -> None:
-    """Train for `steps` steps, watched, with an evaluation every twentieth of the way."""
+    """Train for `steps` steps, watched, with an evaluation every twentieth of the way; `config` is told to bedside."""
     loss = loss or cross_entropy
     every = max(1, steps // EVALUATIONS)
     per_epoch = max(1, len(task) // batch)
-    with case.watch(model, optimizer) as monitor:
+    with case.watch(model, optimizer, **config) as monitor:
         for step, (x, y) in enumerate(task.batches(steps, batch)):
             if step % per_epoch == 0:
                 monitor.epoch()

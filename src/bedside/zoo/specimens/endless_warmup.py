@@ -34,4 +34,4 @@ def endless_warmup(case: Case) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     warmup = STEPS * case.dose if case.sick else STEPS // 10
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))
-    train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler)
+    train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler, max_steps=STEPS)
