@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -84,15 +85,15 @@ class DeadUnits(Collector):
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
-            counts = ticket.numbers.reshape(len(owners), 3)
+        for owners, alike in groupby(waiting, key=lambda each: each[1]):
+            samples = list(alike)
+            counts = np.stack([ticket.numbers.reshape(len(owners), 3) for _, _, ticket in samples])
             units = np.asarray([units for _, units in owners], np.float64)
-            alive, dead, known = counts[:, 0], counts[:, 1], counts[:, 2] > 0
-            dead = np.where(known, dead, MISSING)
-            values = np.concatenate([dead / units, dead, units - alive - np.where(known, dead, 0), alive])
-            values[: 2 * len(owners)][np.tile(~known, 2)] = MISSING  # arithmetic does not keep the mark
+            alive, dead, known = counts[:, :, 0], counts[:, :, 1], counts[:, :, 2] > 0
+            table = np.stack([dead / units, dead, units - alive - np.where(known, dead, 0), alive], axis=1)
+            table[:, :2][np.repeat(~known[:, None], 2, axis=1)] = MISSING
             columns: list[Key] = [(vital, owner) for vital in VITALS for owner, _ in owners]
-            yield RowSet("dead_units", columns, [step], values[None, :])
+            yield RowSet("dead_units", columns, [step for step, _, _ in samples], table.reshape(len(samples), -1))
 
 
 class Quiet:

@@ -9,6 +9,7 @@ to zero, so that the update is a division by epsilon alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -80,19 +81,21 @@ class Numerics(Collector):
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, counts in waiting:
-            sums: dict[str, np.ndarray] = {}
-            for owners, ticket in counts:
-                for owner, numbers in zip(owners, ticket.numbers.reshape(3, -1).T, strict=True):
-                    sums[owner] = sums[owner] + numbers if owner in sums else numbers
-            moved, swallowed, underflowed = np.asarray(list(sums.values())).T
+        for homes, alike in groupby(waiting, key=lambda each: [owner for owners, _ in each[1] for owner in owners]):
+            samples = list(alike)
+            owners = {owner: place for place, owner in enumerate(dict.fromkeys(homes))}
+            places = [owners[owner] for owner in homes]
+            sums = np.zeros((len(owners), len(samples), 3))
+            parts = [[ticket.numbers.reshape(3, -1) for _, ticket in counts] for _, counts in samples]
+            np.add.at(sums, places, np.stack([np.concatenate(each, axis=1).T for each in parts], axis=1))
+            moved, swallowed, underflowed = np.moveaxis(sums.swapaxes(0, 1), 2, 0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = [
                     np.where(moved > 0, swallowed / moved, MISSING),
                     np.where((moved > 0) & ~np.isnan(underflowed), underflowed / moved, MISSING),
                 ]
-            columns: list[Key] = [(vital, owner) for vital in VITALS for owner in sums]
-            yield RowSet("numerics", columns, [step], np.concatenate(shares)[None, :])
+            columns: list[Key] = [(vital, owner) for vital in VITALS for owner in owners]
+            yield RowSet("numerics", columns, [step for step, _ in samples], np.concatenate(shares, axis=1))
 
     def _of(self, optimizer: Optimizer) -> Elements:
         layout: Layout = self.patient.layout
