@@ -57,3 +57,10 @@ def test_stays_silent_when_they_may_belong_together():
 
 def test_is_not_examined_without_a_metric():
     assert isinstance(loss_without_accuracy.examine(a_run(loss=VAL, val_loss=VAL)), NotExamined)
+
+
+def test_speaks_on_a_coarse_accuracy_of_a_guess():
+    coarse = np.resize([0.0, 0.1, 0.2, 0.0, 0.1], 20)
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=coarse, config={"classes": 10}))
+    zero = a_run(loss=GOOD, val_loss=GOOD, val_accuracy=[0.0] * 20, config={"classes": 10})
+    assert loss_without_accuracy.check(zero) == []  # strict, perhaps

@@ -41,3 +41,9 @@ def test_stays_silent(run):
 def test_stays_silent_on_a_sum_over_the_batch():
     loss = [1950.0, 1600.0, 1450.0] + [1400.0, 1398.0, 1402.0] * 40
     assert stalled_loss.check(a_run(loss=loss, config={"vocab_size": 70})) == []
+
+
+def test_stays_silent_when_the_loss_leaves_no_room_for_so_poor_an_accuracy():
+    loss = [2.3, 1.2, 0.6, 0.2] + [0.05, 0.051, 0.049] * 40
+    assert stalled_loss.check(a_run(loss=loss, val_accuracy=[0.05] * 12)) == []
+    assert stalled_loss.check(a_run(loss=[2.3, 2.2] + [2.1, 2.11, 2.09] * 40, val_accuracy=[0.05] * 12))

@@ -42,3 +42,8 @@ def calibrated(accuracy: float, classes: int) -> float:
     wrong = min(max(1.0 - accuracy, 1e-9), 1 - 1e-9)
     doubt = -wrong * math.log(wrong) - (1 - wrong) * math.log(1 - wrong)
     return doubt + wrong * math.log(max(classes - 1, 1))
+
+
+def leaves_room(run: Run, loss: float) -> bool:
+    """Whether answers with this loss may be wrong more often than right; True as well if no answers are counted."""
+    return most_wrong(loss) >= 0.5 or not accuracies(run)

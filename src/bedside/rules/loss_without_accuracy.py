@@ -11,7 +11,7 @@ class is and always names the same one.
 ## How it decides
 The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
-little left to gain. Or, where the number of classes is known, an accuracy that never rose above `luck` times that of a
+little left to gain. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a
 guess, next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for
 that many of them, with `room` to spare.
 
@@ -80,8 +80,8 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             continue
         spans = [float(np.ptp(metric.values)) / max(abs(float(np.median(metric.values))), 1e-12) for metric in beside]
         levels = [float(np.median(metric.values)) for metric in beside]
-        unmoved = max(spans) <= limits.still and max(levels) <= limits.saturated
-        if min(levels) <= 0 or not (unmoved or _impossible(run, series, limits)):
+        unmoved = max(spans) <= limits.still and max(levels) <= limits.saturated and min(levels) > 0
+        if not unmoved and not _impossible(run, series, limits):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -108,6 +108,7 @@ def _impossible(run: Run, series: Series, limits: Limits) -> bool:
     beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.fewest]
     if chance is None or not chance.classes or not beside:
         return False
+    usual = max(float(np.median(each.values)) for each in beside)
     highest = max(float(each.values.max()) for each in beside)
     late = float(series.values[-(len(series) // 3) :].max())
-    return highest <= limits.luck / chance.classes and highest <= 1 - most_wrong(late) - limits.room
+    return usual <= limits.luck / chance.classes and 0 < highest <= 1 - most_wrong(late) - limits.room

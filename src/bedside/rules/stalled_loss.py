@@ -40,6 +40,7 @@ from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number, percent
 from bedside.rules.advice import moment, raise_learning_rate
+from bedside.rules.answers import leaves_room
 from bedside.rules.chance import known_chance
 from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import called, loss_to_fall
@@ -78,7 +79,7 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         and chance.classes >= limits.classes
         and limits.ignorant * chance.level < now < limits.scale * chance.level
     )
-    low = low_metric(run)
+    low = low_metric(run) if leaves_room(run, now) else ""  # otherwise the metric is wrong, and not the loss
     if near and chance is not None:
         sign, sure = f"at {percent(now / chance.level)} of a blind guess ({chance.what})", now / chance.level
     elif low:

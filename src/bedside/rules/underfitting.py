@@ -43,6 +43,7 @@ from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.report.wording import number, percent
 from bedside.rules.advice import raise_learning_rate
+from bedside.rules.answers import leaves_room
 from bedside.rules.chance import known_chance
 from bedside.rules.ignorance import low_metric
 from bedside.rules.losses import training_loss_to_fall, validation_losses
@@ -82,6 +83,8 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     low = low_metric(run) if flat else ""
     if classes and not low:
         low = low_metric(run, limits.luck / classes)
+    if not leaves_room(run, train):  # then the metric is wrong, and not the loss
+        low = ""
     near = chance is not None and limits.ignorant * chance.level < train < limits.scale * chance.level
     if chance is not None and classes and near and flat:
         sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
