@@ -44,3 +44,10 @@ def test_warns_when_only_the_biases_tell_units_apart_and_little_is_learnt():
 
 def test_stays_silent_when_a_run_with_units_nearly_alike_learns_all_the_same():
     assert not nearly([2.3 * 0.97**i for i in range(100)])
+
+
+def test_stays_silent_where_outputs_begin_alike_or_are_answers():
+    kinds = Event(0, "nonlinearities", {"gate": "sigmoid"})
+    low = {"gate": 0.04, "answers": 0.04}
+    run = a_run(loss=2.0, steps=100, unit_variation=low, batch_variation={"gate": 0.5, "answers": 0.5}, events=[kinds])
+    assert not symmetric_units.check(run)

@@ -10,8 +10,8 @@ can. Typical: weights initialised with zeros or any other constant.
 ## How it decides
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
 output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
-biases make units with equal weights differ a little: below `nearly` at the median over the run, it is a warning while
-the loss has won less than `progress`.
+biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
+network, it is a warning while the loss has won less than `progress`.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -42,6 +42,8 @@ from bedside.report.wording import listed
 from bedside.rules.progress import share_of_loss_won
 from bedside.rules.rule import rule
 
+CENTRED = ("softmax", "sigmoid", "hardsigmoid")  # their outputs begin alike: everywhere 1/n, or one half
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -50,6 +52,7 @@ class Limits:
     progress: float = 0.5  # of the first loss: a run that wins more has units enough
     varies: float = 0.01  # between samples: ordinary layers have 0.1 and more
     fewest: int = 10  # readings
+    many: int = 50  # readings, where units are only nearly alike: the first steps may pass such a stretch
 
 
 @rule("ACT106", severity=Severity.ERROR, needs=[UNIT_VARIATION.per_owner], limits=Limits())
@@ -67,9 +70,10 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
     if nearly:
         alike = [
             s.owner
-            for s in layers
+            for s in layers[:-1]  # answers may well be alike
             if s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
-            and kinds.get(s.owner) != "softmax"
+            and len(s.finite()) >= limits.many
+            and kinds.get(s.owner) not in CENTRED
         ]
     if not alike:
         return
