@@ -270,6 +270,12 @@ LINKS: tuple[Link, ...] = (
     *links("nonfinite-loss", "erratic-validation", "the evaluations follow the training down"),
     # Validation.
     *links("overfitting", "overconfident", "learning by heart makes a network sure of its mistakes"),
+    *links(
+        "gap-from-start",
+        "overfitting overconfident erratic-validation",
+        "what arrives distorted is answered loud and wrong",
+    ),
+    *links("lopsided-labels", "gap-from-start", "held-out data hold the classes that training hardly shows"),
     Link("shrinking-weights", "diverging-loss", "weight decay erases what was learned"),
     Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
     Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
