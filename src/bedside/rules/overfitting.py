@@ -11,14 +11,14 @@ with is not the one to keep.
 Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
 level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
 three are well above the best. Where evaluations are too noisy for that, a rise by `much` of the very best will do, if
-at least `settled` evaluations lie behind it and none of them came halfway back. With fewer than `trusted` evaluations
-there is no noise to compare with, so the rise must be twice as large and without a step back. Meanwhile the training
-loss did not rise, and it fell by `fell` or was near zero already. With several validation sets, at least half of them
-must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), more of them must have lost `worse` of
-their best than have improved, or the loss must be up by `much` while none improved, or have doubled while none improved
-lately. Or the training data are known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each
-costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were put right since. Any other
-rise under a steady accuracy is overconfidence, another finding.
+the training loss is below it, at least `settled` evaluations lie behind it and none of them came halfway back. With
+fewer than `trusted` evaluations there is no noise to compare with, so the rise must be twice as large and without a
+step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already. With several
+validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER),
+more of them must have lost `worse` of their best than have improved, or the loss must be up by `much` while none
+improved, or have doubled while none improved lately. Or the training data are known by heart: the training loss leaves
+room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more
+than `gained` were put right since. Any other rise under a steady accuracy is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -90,7 +90,8 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     judged = [series.finite() for series in validation if len(series.finite()) >= limits.fewest]
     if not judged:
         raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in validation)}")
-    rises = [rise for series in judged if (rise := _rise(series, limits)) is not None]
+    lowest = outline(training).now
+    rises = [rise for series in judged if (rise := _rise(series, lowest, limits)) is not None]
     rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
     if not rises or len(rises) * 2 < len(judged):
         return
@@ -128,15 +129,15 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _rise(series: Series, limits: Limits) -> _Rise | None:
-    """How far the loss is above its best, if that is for good."""
+def _rise(series: Series, training: float, limits: Limits) -> _Rise | None:
+    """How far the loss is above its best, if that is for good; noisy ones only where training is below it."""
     curve = outline(series)
     if len(series) < limits.trusted:
         return _rise_of_few(series, limits)
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
     if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
-        return _rise_for_good(series, curve, limits)
+        return _rise_for_good(series, curve, limits) if training < float(series.values.min()) else None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
     return _Rise(series, curve.best, curve.now, int(curve.steps[curve.best_place]), rise / unit)
