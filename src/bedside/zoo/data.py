@@ -32,7 +32,8 @@ class Task:
         return len(self.x)
 
     def epoch(self, batch: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """All training examples once, in batches; the rest that fills no batch is left for another epoch."""
+        """All training examples once, in batches of at most `batch`; what fills none is left for another epoch."""
+        batch = min(batch, len(self.x))
         order = torch.randperm(len(self.x), generator=self._order) if self.shuffle else torch.arange(len(self.x))
         for start in range(0, len(self.x) - batch + 1, batch):
             chosen = order[start : start + batch]
