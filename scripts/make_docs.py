@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from cost_tables import costs
 from coverage_pages import coverage_page, peers_page
 from zoo_pages import zoo_in_short, zoo_page
 
@@ -25,6 +26,7 @@ from bedside.rules import CATALOGUE, Rule
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = "benchmarks/zoo.csv"
+COSTS = ("benchmarks/results/overhead.csv", "benchmarks/results/limits.csv")
 MADE = "<!-- Made by scripts/make_docs.py: edit {source} and run `make docs`. -->\n\n"
 
 
@@ -38,6 +40,7 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     readme = root / "README.md"
     front = readme.read_text(encoding="utf-8")
     parts = {"rules": families_table(catalogue), "formats": formats_sentence(), "zoo": zoo_in_short(root / ZOO)}
+    parts["costs"] = costs(*(root / name for name in COSTS))
     for marker, text in parts.items():
         front = between(front, marker, text)
     return pages | {

@@ -1,0 +1,83 @@
+"""README's tables of what watching costs, from benchmarks/results/overhead.csv and limits.csv."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+NETS = {"mlp": "MLP", "deep": "deep net", "resnet": "ResNet", "gpt": "GPT"}
+CHAIN = "chain-"
+
+Row = dict[str, str]
+
+
+def costs(table: Path, limits: Path) -> str:
+    """Per cent of the unwatched step, every way of watching a line; then growth, and what has no unit of time."""
+    rows = _read(table)
+    if not rows:
+        return "No table yet: `make benchmarks` measures it on your machine."
+    parts = [_nets([row for row in rows if row["optimizer"] == "fused"]), _default(rows), _growth(rows)]
+    return "\n\n".join(part for part in [*parts, _limits(_read(limits))] if part)
+
+
+def _nets(rows: Sequence[Row]) -> str:
+    nets = [net for net in NETS if any(row["workload"] == net for row in rows)]
+    base = {net: next(row["base_ms"] for row in rows if row["workload"] == net and row["base_ms"]) for net in nets}
+    head = "| | " + " | ".join(f"{NETS[net]}, {float(base[net]):.3g} ms" for net in nets) + " |"
+    watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in nets)
+    lines = [head, "|---|" + "---|" * len(nets)]
+    for watcher in watchers:
+        cells = [_cell(rows, net, watcher) for net in nets]
+        lines.append(f"| {_name(watcher)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(rows: Sequence[Row], net: str, watcher: str) -> str:
+    found = [row for row in rows if row["workload"] == net and row["watcher"] == watcher]
+    if not found:
+        return "–"
+    if not found[0]["percent"]:
+        return "does not run"
+    percent, low, high = (float(found[0][key]) for key in ("percent", "low", "high"))
+    return f"{_number(percent)} % ({_number(low)} to {_number(high)})"
+
+
+def _number(percent: float) -> str:
+    return f"{percent:,.0f}" if abs(percent) >= 10 else f"{percent:.1f}"
+
+
+def _name(watcher: str) -> str:
+    return {"nothing again": "*unwatched, once more*"}.get(watcher, watcher)
+
+
+def _default(rows: Sequence[Row]) -> str:
+    """The other optimizer, in a line."""
+    found = [row for row in rows if row["optimizer"] == "default" and row["percent"] and row["workload"] in NETS]
+    said = [f"{NETS[r['workload']]} {r['watcher']} {_number(float(r['percent']))} %" for r in found]
+    return f"With AdamW as it is by default instead of fused: {', '.join(said)}." if said else ""
+
+
+def _growth(rows: Sequence[Row]) -> str:
+    chains = list(dict.fromkeys(row["workload"] for row in rows if row["workload"].startswith(CHAIN)))
+    if not chains:
+        return ""
+    watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in chains and row["own_us"])
+    head = "| microseconds a module | " + " | ".join(f"{name.removeprefix(CHAIN)} modules" for name in chains) + " |"
+    lines = [head, "|---|" + "---|" * len(chains)]
+    for watcher in watchers:
+        found = {row["workload"]: float(row["own_us"]) for row in rows if row["watcher"] == watcher and row["own_us"]}
+        cells = [f"{found[c] / int(c.removeprefix(CHAIN)):.3g}" if c in found else "–" for c in chains]
+        lines.append(f"| {watcher} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    return "\n".join(["| | |", "|---|---|", *(f"| {r['what']} | {r['value']} |" for r in rows)]) if rows else ""
+
+
+def _read(table: Path) -> list[Row]:
+    if not table.exists():
+        return []
+    with table.open(newline="") as file:
+        return list(csv.DictReader(file))
