@@ -29,7 +29,7 @@ class Elements:
         exact = torch.float64 if any(t.dtype == torch.float64 for t in like) else torch.float32
         self._dtype = exact  # holds what half precision holds, to the last bit
         self.device = like[0].device if like else torch.device("cpu")
-        self._ends = np.cumsum(self.counts)
+        self._ends = np.cumsum(self.counts, dtype=np.int64)
         self._rows: dict[int, tuple[Tensor, list[Tensor]]] = {}  # by number: a row, and the part of every tensor
 
     def pick(self, tensors: Sequence[Tensor | None], turn: int, row: int = 0) -> Tensor:

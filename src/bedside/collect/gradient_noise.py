@@ -65,8 +65,8 @@ class GradientNoise(Collector):
         layout = self.patient.layout
         if self._layout is not layout:
             self._layout, self._elements = layout, Elements(readable(optimizer, layout))
-            sizes = torch.tensor([t.numel() for t in self._elements.tensors])
-            counts = torch.tensor(self._elements.counts)
+            sizes = torch.tensor([t.numel() for t in self._elements.tensors], dtype=torch.long)
+            counts = torch.tensor(self._elements.counts, dtype=torch.long)
             self._weights = (sizes / counts).sqrt().repeat_interleave(counts)
         if not self._elements.tensors:
             return None
