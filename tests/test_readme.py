@@ -39,7 +39,14 @@ def test_the_snippets_run_from_top_to_bottom(tmp_path):
 
 def test_the_readme_is_told_in_its_order():
     headings = re.findall(r"^## (.+)$", README, re.MULTILINE)
-    assert headings == ["Three lines", "Install", "What it finds", "What it costs", "What it does not do"]
+    assert headings == [
+        "Three lines",
+        "Install",
+        "What it finds",
+        "How right it is",
+        "What it costs",
+        "What it does not do",
+    ]
     assert README.index("<!-- report -->") < README.index("## Three lines")
 
 
