@@ -105,3 +105,12 @@ def test_first_steps_of_weights_that_began_at_zero_replace_nothing():
     slow = list(np.geomspace(2.3, 1.4, 100))
     assert oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 3.0}, **told))
     assert not oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 0.0}, **told))
+
+
+def test_a_nan_that_comes_long_after_the_loss_has_come_down_has_another_cause():
+    fall = list(np.geomspace(2.3, 0.1, 200))
+    told = {"lr": 0.03, "relative_update_norm": BURST + [0.01] * 295}
+    [found] = oversized_update.check(a_run(loss=fall + [math.nan] * 100, **told))
+    assert found.severity == Severity.NOTE
+    [found] = oversized_update.check(a_run(loss=fall[:10] + [math.nan] * 290, **told))
+    assert found.severity == Severity.ERROR

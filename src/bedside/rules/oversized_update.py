@@ -205,8 +205,7 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
     after = loss.since(burst.first + 1)
     if not after or not math.isfinite(level):
         return None
-    overflowed = not np.isfinite(after.values).all()
-    finite = after.finite().values
+    overflowed, finite = _overflowed(after, level, limits), after.finite().values
     smooth = _medians_of_three(finite)
     peak = float(smooth.max()) if len(smooth) else math.inf
     end = float(np.median(finite[-max(5, len(finite) // 10) :])) if len(finite) else math.inf
@@ -228,6 +227,15 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
     return _finding(
         run, burst, what, f"the loss {fate}", severity, levels, sure=lost and burst.total > 3 * limits.replaced
     )
+
+
+def _overflowed(after: Series, level: float, limits: Limits) -> bool:
+    """Whether the loss was lost to NaN without having come down before: then these steps are to blame."""
+    bad = np.flatnonzero(~np.isfinite(after.values))
+    if not len(bad):
+        return False
+    before = after.values[: bad[0]]
+    return len(before) < limits.readings or float(np.median(before[-limits.recent :])) > limits.halved * level
 
 
 def _finding(

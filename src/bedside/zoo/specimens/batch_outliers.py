@@ -1,7 +1,7 @@
-"""Every fiftieth batch holds one broken example: spikes that come back.
+"""Every fiftieth batch holds a few broken examples: spikes that come back.
 
 ## Story
-One picture in a few thousand was never scaled. Each time it comes up the gradient is a hundred times the usual; the
+A few pictures in a thousand were never scaled. Each time it comes up the gradient is a hundred times the usual; the
 weights are thrown off and need a dozen steps to recover.
 
 ## What to see
@@ -42,7 +42,7 @@ def batch_outliers(case: Case) -> None:
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 64)):
             x = x.flatten(1)
-            x[0] *= case.dose if case.sick and step % 50 == 20 and step > 50 else 1.0
+            x[:8] *= case.dose if case.sick and step % 50 == 20 and step > 50 else 1.0
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

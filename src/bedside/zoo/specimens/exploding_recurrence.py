@@ -37,4 +37,4 @@ def exploding_recurrence(case: Case) -> None:
     model = models.Recurrent(lambda *sizes, **kw: nn.RNN(*sizes, nonlinearity="relu", **kw))
     nn.init.orthogonal_(model.cell.weight_hh_l0)
     threshold = case.dose if case.sick else 1.0
-    train(case, model, torch.optim.SGD(model.parameters(), lr=1.0), task, steps=300, batch=16, clip=threshold)
+    train(case, model, torch.optim.SGD(model.parameters(), lr=3.0), task, steps=300, batch=16, clip=threshold)

@@ -40,4 +40,4 @@ def nan_log_of_zero(case: Case) -> None:
         return -(targets * torch.log(p) + (1 - targets) * torch.log(1 - p)).mean()
 
     loss = by_hand if case.sick else F.binary_cross_entropy_with_logits
-    train(case, model, torch.optim.Adam(model.parameters(), lr=1e-2), task, steps=400, loss=loss)
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-2), task, steps=400, loss=loss)
