@@ -1,7 +1,7 @@
 """Every fiftieth batch holds a few broken examples: spikes that come back.
 
 ## Story
-A few pictures in a thousand were never scaled. Each time it comes up the gradient is a hundred times the usual; the
+A few pictures in a thousand were never scaled. Each time they come up the gradient is a hundred times the usual; the
 weights are thrown off and need a dozen steps to recover.
 
 ## What to see

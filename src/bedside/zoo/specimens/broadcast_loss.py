@@ -37,6 +37,5 @@ def broadcast_loss(case: Case) -> None:
             return F.mse_loss(answers, targets)
         return F.mse_loss(answers[:, 0], targets)
 
-    train(
-        case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=150, batch=88, loss=loss
-    )  # the twin overfits after that
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    train(case, model, optimizer, task, steps=150, batch=88, loss=loss)  # after that the twin overfits
