@@ -134,7 +134,8 @@ def test_any_course_of_growing_and_going_back_keeps_its_promises(course: list[tu
         assert at[-1] == next_step - 1
         recent = min(length, FOLD)
         np.testing.assert_array_equal(values[-recent:], steps[-recent:])
-        np.testing.assert_allclose(values, at, atol=0.5)
+        # Going back leaves blocks of unequal lengths; the mean of two such is not at their middle, but inside them.
+        np.testing.assert_allclose(values, at, atol=max(0.5, np.diff(at).max(initial=1) / 2))
 
 
 def test_sparse_metrics_grow_too_and_the_last_of_a_step_counts() -> None:
