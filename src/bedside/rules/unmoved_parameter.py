@@ -40,7 +40,6 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
-from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LR, PARAM_NORM, UPDATE_NORM
 from bedside.report.wording import listed, number
 from bedside.rules.advice import moment
@@ -66,17 +65,19 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     if overall and overall.median(len(overall) // 2) < limits.pace * float(overall.values.max()):
         return
     uncovered = {p.owner for p in run.parameters if not p.in_optimizer}
+    least = _least(run, limits)
+    run.of(GRAD_NORM.name)  # in one go, not module by module
     still = []
     for series in layers:
         later = second_half(series).values
         gradient = run.series(GRAD_NORM.name, series.owner).finite()
         fed = len(gradient) > 0 and gradient.median(len(series) // 2) > 0
-        if fed and series.owner not in uncovered and np.mean(later <= _least(run, series, limits)) >= limits.always:
+        if fed and series.owner not in uncovered and np.mean(later <= least.get(series.owner, 0.0)) >= limits.always:
             still.append(series)
     if not still or len(still) == len(layers):
         return  # when nothing moves, the learning rate or the loop is to blame
     where = places([series.owner for series in still], of=[series.owner for series in layers])
-    moved = np.flatnonzero(still[0].values > _least(run, still[0], limits))
+    moved = np.flatnonzero(still[0].values > least.get(still[0].owner, 0.0))
     first = int(still[0].steps[int(moved[-1]) + 1 if len(moved) and moved[-1] + 1 < len(still[0]) else 0])
     frozen_group = any(
         len(rates) and rates.finite().median(10) == 0 for rates in [run.series(LR.name), *run.of(LR.name)]
@@ -103,7 +104,7 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _least(run: Run, series: Series, limits: Limits) -> float:
-    """The update norm below which the weights of this module are, to the bit, what they were."""
-    weights = run.series(PARAM_NORM.name, series.owner).finite()
-    return limits.bit * weights.median() if weights else 0.0
+def _least(run: Run, limits: Limits) -> dict[str, float]:
+    """By module, the update norm below which its weights are, to the bit, what they were."""
+    weights = [series.finite() for series in run.of(PARAM_NORM.name)]
+    return {series.owner: limits.bit * series.median() for series in weights if series}
