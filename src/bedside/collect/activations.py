@@ -10,8 +10,8 @@ on such an output is copied at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,26 +39,22 @@ SUMMARY = (
     "unit_variation",
 )
 SATURATED = "saturated_fraction"
+HOOK = 2e-6  # seconds that keeping an output takes: too little to be timed without doubling it
 FEWEST = 4  # samples or units between which variation is measured
 CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.AdaptiveAvgPool1d)
 
 
-class Output:
-    """One output: who made it, its elements, and the version at which they were right."""
+# What is kept while the forward runs: who made it (a module, and the function it called, or "" for what it returned),
+# the tensor, and its version at that moment; -1 of a copy.
+Kept = tuple[nn.Module | None, str, Tensor, int]
 
-    __slots__ = ("channels_second", "kind", "owner", "tensor", "version")
 
-    def __init__(self, owner: str, kind: Kind | None, tensor: Tensor, *, copy: bool, channels_second: bool) -> None:
-        self.owner = owner
-        self.kind = kind
-        self.channels_second = channels_second
-        copy = copy or tensor.is_inference()
-        self.tensor = tensor.detach().clone() if copy else tensor
-        self.version = -1 if copy else tensor._version
+class Output(NamedTuple):
+    """One output that will be summarised."""
 
-    @property
-    def overwritten(self) -> bool:
-        return self.version >= 0 and self.tensor._version != self.version
+    owner: str
+    kind: Kind | None
+    tensor: Tensor
 
 
 class Activations(Collector):
@@ -72,13 +68,10 @@ class Activations(Collector):
         self._ear = Eavesdropper(FUNCTIONS, self._called)
         self._hook: Any = None
         self._names: dict[int, str] = {}
-        self._numbered = Numbered()
-        self._outputs: list[Output] = []
-        self._previous: Tensor | None = None
-        self._channels_second = False
+        self._kept: list[Kept] = []
         self._kinds: dict[str, str] = {}
         self._told_kinds = 0
-        self._overwritten: set[str] = set()
+        self._overwritten: set[tuple[int, str]] = set()  # whose outputs are: module and function
         self._owners: dict[str, None] = {}  # in the order of the first forward: the front of the network first
         self._read: list[tuple[list[str], Tensor]] = []
         self._waiting: list[tuple[int, list[tuple[list[str], Ticket]]]] = []
@@ -88,7 +81,6 @@ class Activations(Collector):
         began = time.perf_counter()
         if not self._names:
             self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
-        self._numbered = Numbered()
         self._turn += 1
         self._ear.on()
         # One hook for all modules: nothing is registered on any of them.
@@ -99,25 +91,50 @@ class Activations(Collector):
     def read(self) -> None:
         began = time.perf_counter()
         self._let_go()
-        outputs, self._outputs, self._previous = self._outputs, [], None
+        kept, self._kept = self._kept, []
         if self._ear.error is not None:
             raise self._ear.error
-        self._owners |= dict.fromkeys(output.owner for output in outputs)
         groups: dict[Any, list[Output]] = {}
-        for output in outputs:
-            if output.overwritten:
-                self._overwritten.add(output.owner)
-                continue
-            tensor = output.tensor
-            groups.setdefault((tensor.shape, output.channels_second, tensor.dtype, tensor.device), []).append(output)
+        for shape, output in self._worth_reading(kept):
+            groups.setdefault(shape, []).append(output)
         with torch.no_grad():
-            self._read += [([output.owner for output in group], self._summary(group)) for group in groups.values()]
-        self.spent += time.perf_counter() - began
+            self._read += [
+                ([output.owner for output in group], self._summary(group, channels_second))
+                for (channels_second, *_), group in groups.items()
+            ]
+        self.spent += HOOK * len(kept) + time.perf_counter() - began
 
-    def _summary(self, group: list[Output]) -> Tensor:
+    def _worth_reading(self, kept: list[Kept]) -> Iterator[tuple[Any, Output]]:
+        """Those that are numbers and were not overwritten, each with its name, and what those of a group share."""
+        numbered, names, owners = Numbered(), self._names, self._owners
+        previous, channels_second = None, False
+        for module, function, tensor, version in kept:
+            name = names.get(id(module), "" if module is None else None)
+            # A container that hands on what its last child returned, and nn.ReLU after F.relu, add nothing; the root's
+            # output is its last child's, or the loss's business.
+            if name is None or not (function or (name and tensor is not previous)):
+                continue
+            if not function:
+                channels_second = isinstance(module, CHANNELS_SECOND)  # what a non-linearity is given, it returns
+            if not tensor.is_floating_point() or tensor.layout is not torch.strided or not tensor.numel():
+                continue
+            owner = numbered(call_name(module, name, function) if function else name)
+            if owner is None:
+                continue
+            previous = tensor
+            kind = KINDS[function] if function else None
+            if kind is not None:
+                self._kinds.setdefault(owner, kind.name)
+            owners[owner] = None
+            if version >= 0 and tensor._version != version:
+                self._overwritten.add((id(module), function))
+                continue
+            yield (channels_second, tensor.shape, tensor.dtype, tensor.device), Output(owner, kind, tensor)
+
+    def _summary(self, group: list[Output], channels_second: bool) -> Tensor:
         """One row per output of one shape."""
         first = group[0].tensor
-        features_last = first.dim() < 4 and not group[0].channels_second
+        features_last = first.dim() < 4 and not channels_second
         views = [output.tensor for output in group]
         if first.dim() != 2 or first.numel() > ELEMENTS:
             views = [table(view, self._turn, features_last) for view in views]
@@ -143,37 +160,23 @@ class Activations(Collector):
             self._hook = None
 
     def _called(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
-        began = time.perf_counter()
-        name = self._names.get(id(module), "" if module is None else None)
-        if name is not None and isinstance(output, Tensor):
-            channels = self._channels_second  # what a non-linearity is given, it returns
-            self._keep(call_name(module, name, function), KINDS[function], output, channels)
-        self.spent += time.perf_counter() - began
+        if isinstance(output, Tensor):
+            self._keep(module, function, output)
 
     def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
-        began = time.perf_counter()
-        name = self._names.get(id(module))
-        if name and self._ear.error is None:  # the root's output is its last child's, or the loss's business
-            try:
-                tensor = output if isinstance(output, Tensor) else next(iter(floating_in(output)), None)
-                # A container that hands on what its last child returned, and nn.ReLU after F.relu, add nothing.
-                if tensor is not None and tensor is not self._previous:
-                    self._channels_second = isinstance(module, CHANNELS_SECOND)
-                    self._keep(name, None, tensor, self._channels_second)
-            except Exception as error:
-                self._ear.error = error
-        self.spent += time.perf_counter() - began
+        try:
+            if type(output) is not Tensor:
+                output = next(iter(floating_in(output)), None)
+            if output is not None:
+                self._keep(module, "", output)
+        except Exception as error:
+            self._ear.error = error
 
-    def _keep(self, name: str, kind: Kind | None, tensor: Tensor, channels_second: bool) -> None:
-        if not tensor.is_floating_point() or tensor.layout is not torch.strided or not tensor.numel():
-            return
-        owner = self._numbered(name)
-        if owner is not None:
-            overwritten = owner in self._overwritten
-            self._outputs.append(Output(owner, kind, tensor, copy=overwritten, channels_second=channels_second))
-            self._previous = tensor
-            if kind is not None:
-                self._kinds.setdefault(owner, kind.name)
+    def _keep(self, module: nn.Module | None, function: str, tensor: Tensor) -> None:
+        if tensor.is_inference() or (self._overwritten and (id(module), function) in self._overwritten):
+            self._kept.append((module, function, tensor.detach().clone(), -1))
+        else:
+            self._kept.append((module, function, tensor, tensor._version))
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []

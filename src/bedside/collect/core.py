@@ -106,7 +106,7 @@ def _of_beat(beat: Beat, clips: Mapping[int, Clipped | None], loss_of: LossOf) -
 
 def _of_stretch(stretch: Stretch) -> Columns:
     block = stretch.block
-    rates = np.asarray(block.rates, np.float64).T
+    rates = np.asarray(block.rates, np.float64).reshape(len(block), -1).T
     found: dict[Key, Sequence[float] | Rows] = {
         ("loss", ""): stretch.losses.numbers,
         ("micro_batches", ""): np.ones(len(block)),

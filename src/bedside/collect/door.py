@@ -31,6 +31,7 @@ from bedside.collect.rehearsal import rehearse
 if TYPE_CHECKING:
     from bedside.collect.collector import Collector
 
+is_compiling = torch.compiler.is_compiling
 PATIENCE = 2  # steps without a forward before other doors are looked for: the first may come from a restored graph
 
 
@@ -66,7 +67,7 @@ class Hook:
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
-class Entry:
+class Entry(Hook):
     """A module that the user calls; what it was called with is kept where nobody could be told: in the graph of a
     compiled call, and at quiet steps, where usual training forwards are only counted."""
 
@@ -85,7 +86,7 @@ class Entry:
         self.most = 0  # the least there were in a step: more than that are no usual step's
 
     def __call__(self, module: nn.Module, args: Any, kwargs: Any) -> None:
-        if torch.compiler.is_compiling():  # what is said here becomes part of the graph, so it says no more than this
+        if is_compiling():  # what is said here becomes part of the graph, so it says no more than this
             self.traced = True
             self.args = args
             self.kwargs = kwargs
@@ -220,9 +221,7 @@ class Door:
         for handle in self._handles:
             handle.remove()
         self._entries = [Entry(module, self._entered) for module in entries]
-        self._handles = [
-            entry.module.register_forward_pre_hook(Hook(entry), with_kwargs=True) for entry in self._entries
-        ]
+        self._handles = [entry.module.register_forward_pre_hook(entry, with_kwargs=True) for entry in self._entries]
 
     def _entered(self, entry: Entry, args: Any, kwargs: Any) -> None:
         if self._rehearsing:
@@ -282,14 +281,14 @@ class Door:
         self._outermost: dict[int, nn.Module] = {}
 
         def enter(module: nn.Module, args: Any) -> None:
-            if torch.compiler.is_compiling():
+            if is_compiling():
                 return
             if self._depth == 0:
                 self._outermost[id(module)] = module
             self._depth += 1
 
         def leave(module: nn.Module, args: Any, output: Any) -> None:
-            if not torch.compiler.is_compiling():
+            if not is_compiling():
                 self._depth -= 1
 
         self._searching = [

@@ -136,7 +136,7 @@ class Monitor:
         self._growing = GrowingRun(str(self._run_dir))
         self._note_facts(config or {})
         self._pulse = Pulse(self._write)
-        self.quiet = Quiet(self.wake, lambda error: self._switch_off("quiet", error))
+        self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested)
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
             self.optimizers,
@@ -161,8 +161,8 @@ class Monitor:
             handle
             for optimizer in self.optimizers
             for handle in (
-                optimizer.register_step_pre_hook(self._before_step),
-                optimizer.register_step_post_hook(self._after_step),
+                optimizer.register_step_pre_hook(self.quiet.before_step),
+                optimizer.register_step_post_hook(self.quiet.after_step),
             )
         ]
         self._scaler_waits_for: int | None = None
@@ -317,9 +317,9 @@ class Monitor:
         if quiet.call is not None:
             function, args, kwargs = quiet.call
             self._tell("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
-        if quiet.loss is not None:
-            self._losses.recall(quiet.loss)
-            self._tell("backward_begins", (), [quiet.loss])
+        if (loss := quiet.loss_of_ours) is not None:
+            self._losses.recall(loss)
+            self._tell("backward_begins", (), [loss])
             self._tell("backward_ended", True)
         if quiet.clip is not None:
             self._steps.clipped_all(*quiet.clip)
@@ -393,13 +393,6 @@ class Monitor:
             self._scaler_waits_for = None
             self._steps.skipped(optimizer, self._scale_now)
 
-    def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if self.quiet.on:
-            if self.quiet.loss is not None:
-                return
-            self.wake()  # no backward came before it
-        self._step_begins(optimizer, args, kwargs)
-
     @_unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if self._scaler_waits_for == id(optimizer):
@@ -408,12 +401,6 @@ class Monitor:
         closure = _has_closure(args, kwargs)
         self._tell("step_begins", optimizer, closure)
         self._steps.before(optimizer, closure)
-
-    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if not self.quiet.on:
-            self._step_ended(optimizer, args, kwargs)
-        elif not self.quiet.stepped():
-            self._rested()
 
     @_unharmed
     def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:

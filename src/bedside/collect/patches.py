@@ -20,6 +20,7 @@ from torch.optim import lr_scheduler
 
 if TYPE_CHECKING:
     from bedside.collect.monitor import Monitor
+    from bedside.collect.quiet import Quiet
 
 # What F.cross_entropy and its kin call in the end (loss modules as well), so that an early
 # `from torch.nn.functional import cross_entropy` does not escape; each takes (prediction, target, …).
@@ -35,7 +36,9 @@ LOSSES = {
     "kl_div": (torch, "kl_div"),
 }
 
+is_compiling = torch.compiler.is_compiling
 LISTENING: list[Monitor] = []
+_alone: list[Quiet] = []  # of the monitor, where there is only one: quiet steps are known to it alone
 _originals: list[tuple[Any, str, Any]] = []
 
 
@@ -45,11 +48,13 @@ def listen(monitor: Monitor) -> None:
     for other in LISTENING:
         other.wake()  # a quiet step is one at which nobody else listens
     LISTENING.append(monitor)
+    _alone[:] = [monitor.quiet] if len(LISTENING) == 1 else []
 
 
 def stop_listening(monitor: Monitor) -> None:
     if monitor in LISTENING:
         LISTENING.remove(monitor)
+        _alone[:] = [LISTENING[0].quiet] if len(LISTENING) == 1 else []
         if not LISTENING:
             _remove()
 
@@ -85,12 +90,14 @@ def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
 
 def _backward(original: Any) -> Any:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        listeners = list(LISTENING)
         gradient = args[0] if args else kwargs.get("grad_tensors")
-        if len(listeners) == 1 and (quiet := listeners[0].quiet).expects(tensors, gradient):
-            result = original(tensors, *args, **kwargs)
-            quiet.heard(tensors)
-            return result
+        for quiet in _alone:
+            if quiet.on and quiet.expects(tensors, gradient):
+                result = original(tensors, *args, **kwargs)
+                if quiet.unheard is not None:
+                    quiet.heard()
+                return result
+        listeners = list(LISTENING)
         for monitor in listeners:
             monitor.before_backward(tensors, gradient)
         result = original(tensors, *args, **kwargs)
@@ -136,12 +143,13 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not torch.compiler.is_compiling():
+        if not is_compiling():
+            for quiet in _alone:
+                if quiet.on:
+                    quiet.call = (name, args, kwargs)
+                    return original(*args, **kwargs)
             for monitor in LISTENING:
-                if monitor.quiet.on:
-                    monitor.quiet.call = (name, args, kwargs)
-                else:
-                    monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
+                monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
         return original(*args, **kwargs)
 
     return loss

@@ -2,7 +2,7 @@
 
 At a step of a millisecond, listening costs no arithmetic but cold code: what was not touched since the last step has
 left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a quiet step has a way of its
-own, with as few touches as can be, and the collectors hear nothing of it.
+own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen.
 
 It is taken where the loop is plain: one optimizer, one backward a step, no scaler, no closure. Whatever is out of the
 ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor. Whoever is woken is told
@@ -11,6 +11,7 @@ what was missed of the step, so that the numbers are the same with and without q
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from torch.optim import Optimizer
 
 from bedside.collect.door import Entry
 from bedside.collect.freight import reading
+
+TIMED = 16  # one step in so many is timed, to know what quiet steps cost
 
 clock = time.perf_counter
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
@@ -35,8 +38,8 @@ class Block:
     epoch: float | None
     losses: Sequence[float | Tensor]
     ends: Sequence[float]
-    rates: Sequence[Sequence[float]]  # per step, per group
-    clips: Sequence[Clip | None]
+    rates: Sequence[float | Sequence[float]]  # per step: of the only group, or of each
+    clips: Sequence[Clip | None]  # none at all, if nobody clipped
     cleared: bool  # at every step the gradients were gone when backward began
 
     def __len__(self) -> int:
@@ -44,28 +47,44 @@ class Block:
 
 
 class Quiet:
-    """Hears the quiet steps. `on`: this is one of them."""
+    """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_cleared", "_deadline", "_entries", "_epoch", "_failed", "_first", "_gradient", "_noted",
-        "_optimizer", "_probe", "_room", "_value", "_version", "_wake", "call", "clip", "loss", "on", "spent",
+        "_at_hand", "_began", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_first", "_losses",
+        "_optimizer", "_over", "_probe", "_rates", "_room", "_step_begins", "_step_ended", "_timed", "_wake", "call",
+        "clip", "loss", "on", "spent", "unheard",
     )  # fmt: skip
 
-    def __init__(self, wake: Callable[[], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        step_begins: Callable[[Optimizer, Any, Any], None],
+        step_ended: Callable[[Optimizer, Any, Any], None],
+        over: Callable[[], None],
+    ) -> None:
         self.on = False
-        self.loss: float | Tensor | None = None  # of this step, once heard
+        self.loss: float | Tensor | None = None  # of this step, once heard; perhaps of another model's backward
+        self.unheard: tuple[float | Tensor, Tensor, int] | None = None  # a loss, and the gradient before its backward
         self.call: tuple[str, Any, Any] | None = None  # of a loss function: its name and arguments, until backward
         self.clip: Clip | None = None
         self.spent = 0.0  # seconds, since the governor last looked
         self._wake = wake
-        self._failed = failed
+        self._step_begins, self._step_ended = step_begins, step_ended  # of steps that are not quiet
+        self._over = over
         self._first, self._began, self._epoch = 0, 0.0, None
-        self._noted: list[tuple[Any, float, Sequence[float], Clip | None]] = []  # loss, end, rates, clip of a step
+        self._timed = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._losses: list[Any] = []
+        self._ends: list[float] = []
+        self._rates: list[float | Sequence[float]] = []
+        self._clips: list[Clip | None] = []
         self._cleared = True
 
     def __len__(self) -> int:
         """How many steps have been noted."""
-        return len(self._noted)
+        return len(self._ends)
 
     def listen_to(self, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool) -> None:
         """Whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a step; and
@@ -81,63 +100,90 @@ class Quiet:
 
     def take(self) -> Block:
         """The steps that are over; a quiet stretch that is under way goes on."""
-        noted, self._noted = self._noted, []
-        cleared, self._cleared = self._cleared, True
-        losses, ends, rates, clips = zip(*noted, strict=True) if noted else ((), (), (), ())
-        block = Block(self._first, self._began, self._epoch, losses, ends, rates, clips, cleared)
-        if noted:
-            self._first, self._began = self._first + len(noted), ends[-1]
-            self._room -= len(noted)
+        block = Block(
+            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips, self._cleared
+        )
+        self._forget()
+        if len(block):
+            self._first, self._began = self._first + len(block), block.ends[-1]
+            self._room -= len(block)
         return block
 
     # The moments, in the order of the loop.
 
     def expects(self, tensors: Any, gradient: Any) -> bool:
         """Whether this backward is the one that a quiet step has; otherwise it wakes."""
-        if not self.on:
-            return False
-        if self.loss is not None or gradient is not None or type(tensors) is not Tensor:
+        second = self.loss is not None and self.loss_of_ours is not None
+        if second or gradient is not None or type(tensors) is not Tensor:
             self._wake()
             return False
-        began = clock()
+        began = clock() if self._timed else 0.0
         if self._at_hand:
-            value = tensors.tolist() if tensors.numel() == 1 else None
-            value = value if type(value) is float or value is None else reading(tensors)
-            if value is None or value - value != 0:
+            value = tensors.tolist()  # a number: backward refuses whatever is more than one
+            if type(value) is not float:
+                value = reading(tensors) if tensors.numel() == 1 else math.nan
+            if value - value != 0:
                 self._wake()
                 return False
-            self._value = value
-            self.call = None  # nobody will ask: the predictions need not wait for the backward pass to end
-        self._gradient = gradient = self._probe.grad
-        self.spent += clock() - began
-        if gradient is not None:
+        else:
+            value = tensors.detach()
+        self.call = None  # nobody will ask: the predictions need not wait for the backward pass to end
+        gradient = self._probe.grad
+        if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
+            self.loss, self.unheard = value, None
+        else:
             self._cleared = False  # perhaps in place: only steps that are listened to can tell
-            self._version = gradient._version
+            self.unheard = (value, gradient, gradient._version)
+        if self._timed:
+            self.spent += TIMED * (clock() - began)
         return True
 
-    def heard(self, loss: Tensor) -> None:
-        """That backward is over; ours, if the probe's gradient is another now."""
-        began = clock()
-        try:
-            gradient = self._probe.grad
-            if gradient is None or (gradient is self._gradient and gradient._version == self._version):
-                return
-            self._gradient = None
-            self.loss = self._value if self._at_hand else loss.detach()
-            self.call = None
-        except Exception as error:
-            self._failed(error)
-        self.spent += clock() - began
+    def heard(self) -> None:
+        """A backward that met an old gradient is over; it was ours if that has changed."""
+        assert self.unheard is not None
+        (value, before, version), self.unheard = self.unheard, None
+        gradient = self._probe.grad
+        if gradient is not None and (gradient is not before or gradient._version != version):
+            self.loss = value
 
-    def stepped(self) -> bool:
-        """A quiet step is over; says whether another may follow."""
+    @property
+    def loss_of_ours(self) -> float | Tensor | None:
+        """The loss of this step, unless it was somebody else's: then our gradient is still none."""
+        return self.loss if self._probe.grad is not None else None
+
+    def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook, at all steps."""
+        if self.on:
+            if self.loss is not None and self._probe.grad is not None:
+                return
+            self._wake()  # no backward of ours came before it
+        self._step_begins(optimizer, args, kwargs)
+
+    def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook, at all steps; a quiet one is noted."""
+        if not self.on:
+            self._step_ended(optimizer, args, kwargs)
+            return
         now = clock()
         groups = self._optimizer.param_groups
-        rates = (groups[0]["lr"],) if len(groups) == 1 else tuple([group["lr"] for group in groups])
-        self._noted.append((self.loss, now, rates, self.clip))
-        self.loss = self.clip = None
+        self._losses.append(self.loss)
+        self._ends.append(now)
+        self._rates.append(groups[0]["lr"] if len(groups) == 1 else [group["lr"] for group in groups])
+        if self.clip is not None or self._clips:
+            self._note_clip()
+        self.loss = None
         for entry in self._entries:
             entry.args = entry.kwargs = None
             entry.missed = 0
-        self.spent += clock() - now
-        return len(self._noted) < self._room and now < self._deadline
+        count = len(self._ends)
+        if self._timed:
+            self.spent += TIMED * (clock() - now)
+        self._timed = count % TIMED == 0
+        if count >= self._room or now >= self._deadline:
+            self._over()
+
+    def _note_clip(self) -> None:
+        """Clips begin with the first step that has one."""
+        self._clips += [None] * (len(self._ends) - 1 - len(self._clips))
+        self._clips.append(self.clip)
+        self.clip = None

@@ -110,14 +110,16 @@ class Store:
         values = np.asarray(values, np.float64)
         if values.shape != (len(steps), table.width):
             raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
-        keys = [key_of(self.segment, step) for step in steps]
+        lowest, highest = key_of(self.segment, min(steps)), key_of(self.segment, max(steps))
+        first = lowest - int(min(steps))
+        keys = [first + int(step) for step in steps]  # a call for each would take half as long as writing them
         packed = pack(values, table.dtype).tobytes()
         length = len(packed) // len(keys)
         rows = [packed[place * length : (place + 1) * length] for place in range(len(keys))]
         self._begin()
         self._connection.executemany(table.insert, zip(keys, map(float, times), rows, strict=True))
         self._note_seen(table, values)
-        self._reached = max(self._reached, max(keys) - self.segment * SEGMENT)
+        self._reached = max(self._reached, highest - self.segment * SEGMENT)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
         self.commit_if_due()
 
