@@ -25,6 +25,7 @@ from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
 from bedside.collect.nonlinearity import FUNCTIONS, KINDS, Kind, Numbered, call_name
 from bedside.collect.sample import ELEMENTS, table
+from bedside.collect.squares import dots
 from bedside.collect.tensors import floating_in
 from bedside.record.missing import MISSING
 from bedside.record.run import Event, Key
@@ -213,28 +214,29 @@ def summaries(views: list[Tensor], kinds: list[Kind | None], last_size: int) -> 
 
 
 def _with_numpy(values: np.ndarray) -> list[np.ndarray]:
-    """On the CPU numpy's row-wise extremes and counts are many times faster than torch's."""
+    """On the CPU numpy's row-wise extremes are many times faster than torch's, and sums are quickest as products."""
     count, samples, units = values.shape
     n = samples * units
     flat = values.reshape(count, n)
     wide = values.astype(np.float64)  # variation is a small difference of large numbers
     row = wide.reshape(count, n)
     with np.errstate(all="ignore"):
-        square = np.einsum("ij,ij->i", row, row) / n
-        per_unit = np.add.reduce(wide, axis=1) / samples
-        per_sample = np.add.reduce(wide, axis=2) / units
+        square = dots(row, row) / n
+        per_unit = np.ones(samples) @ wide / samples
+        per_sample = wide @ np.ones(units) / units
+        there = (flat != 0).astype(np.float32)
         bad = np.zeros(count)
         troubled = ~np.isfinite(square)
         if troubled.any():
             bad[troubled] = (~np.isfinite(flat[troubled])).mean(1)
         return [
-            np.add.reduce(per_unit, axis=1) / units,
+            per_unit @ np.ones(units) / units,
             np.sqrt(square),
             np.maximum(np.maximum.reduce(flat, axis=1), -np.minimum.reduce(flat, axis=1)),
-            1 - np.asarray(list(map(np.count_nonzero, flat))) / n,
+            1 - dots(there, there) / n,
             bad,
-            _variation(square, np.einsum("ij,ij->i", per_unit, per_unit) / units, samples),
-            _variation(square, np.einsum("ij,ij->i", per_sample, per_sample) / samples, units),
+            _variation(square, dots(per_unit, per_unit) / units, samples),
+            _variation(square, dots(per_sample, per_sample) / samples, units),
         ]
 
 

@@ -29,10 +29,10 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.floating]
 
 if hasattr(np, "vecdot"):
-    _dots = np.vecdot  # BLAS row by row, without a call for each
+    dots = np.vecdot  # BLAS row by row, without a call for each
 else:  # numpy 1
 
-    def _dots(one: Rows, other: Rows) -> Rows:
+    def dots(one: Rows, other: Rows) -> Rows:
         return np.einsum("ij,ij->i", one, other)
 
 
@@ -99,7 +99,7 @@ class Gauge:
 def squares_of(tables: Sequence[Rows]) -> Floats:
     """The squared norm of every row of every table; once more in float64 where squares leave the range of float32."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = np.concatenate([_dots(table, table) for table in tables]).astype(np.float64)
+        found = np.concatenate([dots(table, table) for table in tables]).astype(np.float64)
         lost = ~((found > SAFE[0]) & (found < SAFE[1]))
         if lost.any():
             rows = [row for table in tables for row in table]
