@@ -98,7 +98,7 @@ def _vectors(size: int, count: int) -> Callable[[], tuple[Tensor, Tensor]]:
 
 
 WORKLOADS: dict[str, Workload] = {
-    "mlp": Workload(mlp, _vectors(784, 64), warm_up=700, block=100, brief=300),
+    "mlp": Workload(mlp, _vectors(784, 64), warm_up=700, block=50, brief=300),
     "resnet": Workload(
         residual_net, lambda: (torch.randn(64, 3, 32, 32), torch.randint(10, (64,))), warm_up=110, block=1
     ),

@@ -33,14 +33,16 @@ class Freight:
         """Whether anything waits on a device."""
         return bool(self._waiting)
 
-    def put(self, tensor: Tensor) -> Ticket:
+    def put(self, tensor: Tensor | NDArray[np.float64]) -> Ticket:
+        ticket = Ticket()
+        if isinstance(tensor, np.ndarray):
+            ticket.numbers = tensor
+            return ticket
         if type(tensor) is Tensor and tensor.dtype is torch.float64 and at_hand(tensor) and not tensor.requires_grad:
-            ticket = Ticket()
             ticket.numbers = tensor.numpy().reshape(-1)
             return ticket
         if hasattr(tensor, "full_tensor"):  # a replicated DTensor, as clipping under FSDP2 returns
             tensor = tensor.full_tensor()
-        ticket = Ticket()
         tensor = tensor.detach().reshape(-1)
         if at_hand(tensor):
             ticket.numbers = tensor.to(torch.float64).numpy()

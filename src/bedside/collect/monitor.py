@@ -508,8 +508,9 @@ class Monitor:
             if due and self._safely(collector, lambda c: c.attach(self.step)):
                 self._attached.append(collector)
         self._door.expect(self._attached)
-        groups = [collector.name for collector in self._collectors if collector.sampled]
-        self._cadence.rest(self.step + 1, [*groups, *self._steps.groups, LISTENING])
+        if self.step + 1 >= self._cadence.full_until:
+            groups = [collector.name for collector in self._collectors if collector.sampled]
+            self._cadence.rest(self.step + 1, [*groups, *self._steps.groups, LISTENING])
 
     def _detach_collectors(self, step: int) -> None:
         attached, self._attached = self._attached, []

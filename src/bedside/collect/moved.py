@@ -33,7 +33,7 @@ class Moved:
         if not (native.ready() and self._gauge.on_cpu and self._pairs.remember(now)):
             gather(self._olds, now)
 
-    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
         """(squared change, squared size) per parameter; what was remembered is used up."""
         gauge = self._gauge
         if not gauge.on_cpu:
@@ -52,7 +52,7 @@ class Moved:
                 change[gauge.small] = squares_of(self._old_tables)
             for buffer, i in zip(self._old, self._large, strict=True):
                 change[i], size[i] = _change(buffer, parameters[i])
-        return torch.from_numpy(change), torch.from_numpy(size)
+        return change, size
 
     def _measure_natively(self, parameters: Sequence[Tensor], change: Floats, size: Floats) -> None:
         now = [parameters[i] for i in self._places]

@@ -5,8 +5,9 @@ small tensors are gathered into one flat buffer by one call, those of equal size
 all of a size; the large ones are cut into chunks whose float32 dot products are exact enough and are summed in float64.
 Off the CPU one fused call gives all norms.
 
-Nothing here waits for a device: the result is a float64 tensor where the tensors are. Where numba is installed, float32
-tensors on the CPU are read by machine code instead (`native.py`): the same numbers, sooner.
+Nothing here waits for a device: the result is a float64 tensor where the tensors are, an array where that is the CPU.
+Where numba is installed, float32 tensors on the CPU are read by machine code instead (`native.py`): the same numbers,
+sooner.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ class Gauge:
             start = end
         return found
 
-    def squares(self, tensors: Sequence[Tensor | None]) -> Tensor:
+    def squares(self, tensors: Sequence[Tensor | None]) -> Tensor | Floats:
         """Squared L2 norms in float64, one per tensor; 0 where there is none."""
         if not self.on_cpu:
             return on_device(tensors)
         if native.ready():
-            return torch.from_numpy(self._squares_natively(tensors))
+            return self._squares_natively(tensors)
         out = np.zeros(self.count)
         if self.small:
             gather(self._views, [tensors[i] for i in self.small])
@@ -82,7 +83,7 @@ class Gauge:
         for i in self.others:
             if (tensor := tensors[i]) is not None:
                 out[i] = square(tensor)
-        return torch.from_numpy(out)
+        return out
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.layout import Layout
-from bedside.collect.squares import Gauge, flat, gather, square
+from bedside.collect.squares import Floats, Gauge, flat, gather, square
 
 PARTS = 10  # 4 bytes per parameter divided by this, and the rest of what is kept, is half a byte
 WHOLE_UP_TO = 4_000_000  # parameters: a copy of 16 MB is nothing beside the rest of a training
@@ -66,7 +66,7 @@ class Staggered:
         self._old = [view.new_empty(view.shape) for view in views]  # given back after the step
         gather(self._old, views)
 
-    def measure(self, parameters: Sequence[Tensor], part: int) -> tuple[Tensor, Tensor, Tensor]:
+    def measure(self, parameters: Sequence[Tensor], part: int) -> tuple[Tensor | Floats, ...]:
         """(squared change, squared size, squared gradient) per parameter that the part touches."""
         views, old, gauge = self._views(parameters, part), self._old, self._gauges[part]
         self._old = []
