@@ -94,6 +94,7 @@ LINKS: tuple[Link, ...] = (
     *links("evaluating-in-train-mode", "gap-from-start", "dropout is on where it should not be"),
     *links("evaluating-in-train-mode", "underfitting", "the evaluation is of a network with half its units off"),
     # The data.
+    *links("leaked-answer", "suspiciously-perfect", "the model reads the answer instead of working it out"),
     *links("nonfinite-input", NOT_FINITE, "what comes in as NaN goes out as NaN"),
     *links("bad-batch", THROWN_ABOUT, "the gradient of one strange batch throws the weights about"),
     *links("bad-batch", "oversized-update", "the step follows the gradient of one strange batch"),

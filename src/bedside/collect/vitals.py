@@ -12,6 +12,8 @@ from bedside.collect.gradient_noise import GradientNoise
 from bedside.collect.graph import FirstGraph
 from bedside.collect.inputs import Inputs
 from bedside.collect.labels import Labels
+from bedside.collect.leaked_future import LeakedFuture
+from bedside.collect.leaked_labels import LeakedLabels
 from bedside.collect.loop import Loop
 from bedside.collect.loss_inputs import LossInputs
 from bedside.collect.numerics import Numerics
@@ -31,4 +33,6 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Attention,
     Numerics,
     GradientNoise,
+    LeakedLabels,
+    LeakedFuture,
 )
