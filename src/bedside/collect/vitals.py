@@ -17,6 +17,7 @@ from bedside.collect.leaked_labels import LeakedLabels
 from bedside.collect.loop import Loop
 from bedside.collect.loss_inputs import LossInputs
 from bedside.collect.numerics import Numerics
+from bedside.collect.restarted_loader import RestartedLoader
 from bedside.collect.schedulers import Schedulers
 
 COLLECTORS: tuple[type[Collector], ...] = (
@@ -35,4 +36,5 @@ COLLECTORS: tuple[type[Collector], ...] = (
     GradientNoise,
     LeakedLabels,
     LeakedFuture,
+    RestartedLoader,
 )
