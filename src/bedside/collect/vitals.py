@@ -16,6 +16,7 @@ from bedside.collect.leaked_future import LeakedFuture
 from bedside.collect.leaked_labels import LeakedLabels
 from bedside.collect.loop import Loop
 from bedside.collect.loss_inputs import LossInputs
+from bedside.collect.narrowest import Narrowest
 from bedside.collect.numerics import Numerics
 from bedside.collect.restarted_loader import RestartedLoader
 from bedside.collect.schedulers import Schedulers
@@ -26,6 +27,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     LossInputs,
+    Narrowest,
     FirstNonfinite,
     Inputs,
     Labels,
