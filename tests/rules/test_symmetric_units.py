@@ -51,3 +51,18 @@ def test_stays_silent_where_outputs_begin_alike_or_are_answers():
     low = {"gate": 0.04, "answers": 0.04}
     run = a_run(loss=2.0, steps=100, unit_variation=low, batch_variation={"gate": 0.5, "answers": 0.5}, events=[kinds])
     assert not symmetric_units.check(run)
+
+
+def first_steps(units):
+    vitals = {"unit_variation": {"hidden": units, "out": 0.4}, "batch_variation": {"hidden": 0.5}}
+    return symmetric_units.check(a_run(loss=2.0, steps=len(units), **vitals))
+
+
+def test_warns_sooner_when_units_were_alike_from_the_first_reading_on():
+    [found] = first_steps([0.02] * 25)
+    assert found.severity == Severity.WARNING
+
+
+def test_waits_when_the_first_steps_pass_a_stretch_of_units_nearly_alike():
+    assert not first_steps([0.6] * 5 + [0.04] * 20)
+    assert not first_steps([0.02] * 20 + [0.2] * 5)
