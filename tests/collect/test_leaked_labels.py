@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect import freight
+from bedside.collect import freight, monitor
 from bedside.collect.leaked_labels import Table
 
 WIDTH = 12
@@ -108,12 +108,14 @@ def test_sequences_and_tokens_are_not_looked_at(tmp_path):
     assert told(lambda x, y: with_column(x, y)[:, :, None].repeat(1, 1, 2), tmp_path) == []
 
 
-def test_it_stops_looking_after_a_few_thousand_examples(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("make_input", "looks"), [(with_column, 16), (lambda x, y: x, 1)], ids=["a leak", "none"])
+def test_it_stops_looking_once_it_knows(make_input, looks, tmp_path, monkeypatch):
     rows = []
     add = Table.add
     monkeypatch.setattr(Table, "add", lambda self, x, y: (rows.append(len(x)), add(self, x, y)))
-    told(lambda x, y: x, tmp_path, rows=300, steps=30)
-    assert rows == [256] * 16
+    monkeypatch.setattr(monitor, "FLUSH_STEPS", 1)
+    told(make_input, tmp_path, rows=300, steps=30)
+    assert rows == [256] * looks
 
 
 def test_nothing_waits_for_a_device(tmp_path, monkeypatch):
@@ -131,7 +133,7 @@ def test_the_verdict_is_that_of_an_obvious_search(leaks):
     table = Table(x[:50], 4)
     for part, labels in zip(x.split(50), y.split(50), strict=True):
         table.add(part, labels)
-    found, examples, classes, columns, first = table.verdict().tolist()
+    found, _, examples, classes, columns, first = table.verdict().tolist()
     numbers = {c: {float(v) for v in x[y == c][:, 2]} for c in range(4)}
     apart = len(set.union(*numbers.values())) == 4 and all(len(each) == 1 for each in numbers.values())
     assert found == apart == leaks

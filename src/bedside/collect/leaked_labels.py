@@ -88,7 +88,9 @@ class LeakedLabels(Collector):
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
         for step, width, ticket in waiting:
-            leak, examples, classes, columns, first = (int(number) for number in ticket.numbers)
+            leak, told_apart, examples, classes, columns, first = (int(number) for number in ticket.numbers)
+            if not told_apart and classes >= 2:  # and no more examples can change that
+                self._told, self._table = len(EXAMPLES), None
             if bool(leak) != self._was_leak:  # a feature that agreed by chance is taken back
                 self._was_leak = bool(leak)
                 at = first if first < ENDS or width <= 2 * ENDS else first + width - 2 * ENDS
@@ -128,8 +130,9 @@ class Table:
         self._marks.append((columns.double() @ self._weights).where(counts, torch.inf))
 
     def verdict(self) -> Tensor:
-        """Whether every class that was seen has a code of its own in the columns that are constant within each; from
-        how many different examples and classes; how many such columns there are, and which is the first."""
+        """Whether that is proven, and whether it is so: that every class has a code of its own in the columns that are
+        constant within each; by how many different examples and classes; how many such columns there are, and which is
+        the first."""
         seen = (self._counts[:-1] >= SEEN)[:, None]
         least = self._least[:-1].where(seen, torch.inf)
         most = self._most[:-1].where(seen, -torch.inf)
@@ -141,8 +144,9 @@ class Table:
         examples = (marks[1:] != marks[:-1]).sum() + marks[0].isfinite().long() - marks[-1].isinf().long()
         coarse = (self._fine & varies).sum() * 2 < varies.sum()
         enough = examples >= torch.where(coarse, DIFFERENT * EXAMPLES[1], DIFFERENT * EXAMPLES[0])
-        leak = (alike.sum() == seen.sum()) & (seen.sum() >= 2) & tells.any() & enough
-        return torch.stack([leak, examples, seen.sum(), tells.sum(), tells.int().argmax()]).double()
+        told_apart = (alike.sum() == seen.sum()) & (seen.sum() >= 2)
+        numbers = [told_apart & enough, told_apart, examples, seen.sum(), tells.sum(), tells.int().argmax()]
+        return torch.stack(numbers).double()
 
 
 def class_labels(function: str, prediction: Tensor, target: Any) -> tuple[Tensor | None, int]:
