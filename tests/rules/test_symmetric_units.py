@@ -66,3 +66,22 @@ def test_warns_sooner_when_units_were_alike_from_the_first_reading_on():
 def test_waits_when_the_first_steps_pass_a_stretch_of_units_nearly_alike():
     assert not first_steps([0.6] * 5 + [0.04] * 20)
     assert not first_steps([0.02] * 20 + [0.2] * 5)
+
+
+def began(layers, loss=2.0):
+    event = Event(0, "constant_weights", {"layers": layers})
+    return symmetric_units.check(a_run(loss=loss, steps=100, unit_variation={"hidden": 0.5}, events=[event]))
+
+
+def test_warns_when_the_weights_of_several_layers_began_as_one_number_each():
+    [found] = began({"0": 0.01, "2": 0.01})
+    assert (found.severity, found.where) == (Severity.WARNING, ("0", "2"))
+
+
+def test_only_notes_it_where_the_run_learns_all_the_same():
+    [found] = began({"0": 0.01, "2": 0.01}, loss=[2.0 * 0.97**k for k in range(100)])
+    assert found.severity is Severity.NOTE
+
+
+def test_one_such_layer_among_random_ones_is_no_harm():
+    assert not began({"0": 0.01})

@@ -6,6 +6,7 @@ from bedside.collect.activations import Activations
 from bedside.collect.attention import Attention
 from bedside.collect.beginning import Beginning
 from bedside.collect.collector import Collector
+from bedside.collect.constant_weights import ConstantWeights
 from bedside.collect.dead_units import DeadUnits
 from bedside.collect.first_nonfinite import FirstNonfinite
 from bedside.collect.gradient_noise import GradientNoise
@@ -23,6 +24,7 @@ from bedside.collect.schedulers import Schedulers
 
 COLLECTORS: tuple[type[Collector], ...] = (
     Beginning,
+    ConstantWeights,
     Loop,
     Schedulers,
     FirstGraph,
