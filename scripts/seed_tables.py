@@ -150,6 +150,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row("prediction and target broadcast", "broadcast-loss"),
         Row("a softmax before a loss that takes its own", "mismatched-loss"),
         Row("clipping far too tight", "gradient-always-clipped"),
+        Row("the answer is among the inputs, or further on", "leaked-answer"),
     ),
     "Mixed precision": (
         Row("the loss scale collapses", "loss-scale-collapse"),

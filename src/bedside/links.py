@@ -94,6 +94,12 @@ LINKS: tuple[Link, ...] = (
     *links("evaluating-in-train-mode", "gap-from-start", "dropout is on where it should not be"),
     *links("evaluating-in-train-mode", "underfitting", "the evaluation is of a network with half its units off"),
     # The data.
+    *links("leaked-answer", "suspiciously-perfect", "the model reads the answer instead of working it out"),
+    *links(
+        "repeated-batches",
+        "overfitting overconfident gap-from-start erratic-validation faded-gradient",
+        "one batch is learnt by heart, and nothing else",
+    ),
     *links("nonfinite-input", NOT_FINITE, "what comes in as NaN goes out as NaN"),
     *links("bad-batch", THROWN_ABOUT, "the gradient of one strange batch throws the weights about"),
     *links("bad-batch", "oversized-update", "the step follows the gradient of one strange batch"),

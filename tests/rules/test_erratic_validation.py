@@ -65,3 +65,10 @@ def test_stays_silent_on_wild_first_epochs_of_a_long_run():
 
 def test_is_not_examined_with_few_evaluations():
     assert isinstance(erratic_validation.examine(a_run(loss=train(), val_loss=[1, 2, 1, 2])), NotExamined)
+
+
+def test_speaks_when_evaluations_grow_wild_only_once_most_examples_are_known():
+    calm = np.geomspace(2.0, 0.3, 20)
+    wild = np.tile([0.3, 0.05, 0.2, 0.04, 0.35, 0.1], 4)
+    run = a_run(loss=np.geomspace(2.0, 0.2, 220), val_loss=np.r_[calm, wild])
+    assert erratic_validation.check(run)

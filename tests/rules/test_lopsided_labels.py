@@ -60,3 +60,18 @@ def test_warns_when_held_out_examples_show_that_only_the_commonest_class_was_lea
     assert found.severity == Severity.WARNING
     [found] = lopsided_labels.check(a_run(loss=1.0, **facts, **{"val/accuracy": 0.96}))
     assert found.severity == Severity.NOTE
+
+
+def two_evaluations(loss, accuracy):
+    run = a_run(steps=30, loss=loss, label_share_max=0.97, val_accuracy=accuracy, config={"classes": 10})
+    [found] = lopsided_labels.check(run)
+    return found.severity
+
+
+def test_two_evaluations_are_enough_once_the_commonest_class_is_learnt():
+    assert two_evaluations(0.5, [0.1, 0.1]) == Severity.WARNING
+
+
+def test_two_evaluations_are_a_note_of_an_untrained_network_or_of_one_that_knows_more():
+    assert two_evaluations(2.0, [0.1, 0.1]) == Severity.NOTE
+    assert two_evaluations(0.5, [0.1, 0.4]) == Severity.NOTE

@@ -64,3 +64,20 @@ def test_speaks_on_a_coarse_accuracy_of_a_guess():
     assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=coarse, config={"classes": 10}))
     zero = a_run(loss=GOOD, val_loss=GOOD, val_accuracy=[0.0] * 20, config={"classes": 10})
     assert loss_without_accuracy.check(zero) == []  # strict, perhaps
+
+
+def three_evaluations(val, accuracy, classes=10, began=None):
+    train = np.linspace(np.log(classes) if began is None else began, val[-1], 60)
+    run = a_run(loss=train, val_loss=val, val_accuracy=accuracy, config={"classes": classes})
+    return loss_without_accuracy.check(run)
+
+
+def test_three_evaluations_that_contradict_arithmetic_are_enough():
+    assert three_evaluations([0.52, 0.43, 0.35], [0.11, 0.05, 0.06], classes=2)  # half of them wrong, at most
+    assert three_evaluations([2.0, 1.1, 0.3], [0.1, 0.08, 0.1])
+
+
+def test_three_evaluations_are_not_enough_where_nothing_is_contradicted():
+    assert not three_evaluations([2.0, 1.6, 1.1], [0.1, 0.08, 0.1])
+    assert not three_evaluations([2.0, 1.1, 0.3], [0.2, 0.4, 0.9])
+    assert not three_evaluations([0.5, 0.4, 0.3], [0.1, 0.1, 0.1], began=0.69)  # one loss per class, not per answer

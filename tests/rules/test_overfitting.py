@@ -111,3 +111,20 @@ def test_is_not_examined_without_validation_or_with_little_of_it():
     assert isinstance(overfitting.examine(a_run(loss=TRAIN)), NotExamined)
     assert isinstance(overfitting.examine(a_run(steps=100, val_loss=TURNING)), NotExamined)
     assert isinstance(overfitting.examine(a_run(loss=TRAIN, val_loss=[1, 2])), NotExamined)
+
+
+def by_heart(rise, accuracy, train_end=0.005):
+    """Evaluations without noise that rise slowly above their best, under an accuracy that stays."""
+    train = np.geomspace(2.3, train_end, 200)
+    val = np.r_[1.6, 0.8, 0.6, np.linspace(0.6, 0.6 * (1 + rise), 12)]
+    run = a_run(loss=train, val_loss=val, val_accuracy=np.r_[0.5, 0.7, np.full(13, accuracy)])
+    return overfitting.check(run)
+
+
+def test_speaks_sooner_when_the_training_data_are_known_by_heart_and_others_are_not():
+    assert by_heart(0.08, accuracy=0.8)
+
+
+def test_a_slight_rise_is_nothing_where_held_out_answers_are_as_good():
+    assert not by_heart(0.08, accuracy=0.97)
+    assert not by_heart(0.03, accuracy=0.8)

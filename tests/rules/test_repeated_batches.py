@@ -1,19 +1,33 @@
 import numpy as np
 
 from bedside.finding import Severity
+from bedside.record.run import Event
 from bedside.rules.repeated_batches import repeated_batches
 from bedside.testing import a_run
 
 random = np.random.default_rng(0)
 
 
-def check(marks):
-    return repeated_batches.check(a_run(loss=1.0, batch_fingerprint=np.asarray(marks, float)))
+def check(marks, *events):
+    return repeated_batches.check(a_run(loss=1.0, batch_fingerprint=np.asarray(marks, float), events=events))
 
 
 def test_notes_that_every_step_sees_the_same_batch():
     [found] = check([7.5] * 60)
     assert (found.severity, found.message) == (Severity.NOTE, "Every step sees the same batch.")
+
+
+RESTARTED = Event(14, "restarted_loader", {"batches": 23, "starts": 10, "forwards": 10})
+
+
+def test_warns_at_once_when_the_loop_starts_its_loader_anew_at_every_step():
+    [found] = check([7.5] * 20, RESTARTED)
+    assert found.severity is Severity.WARNING
+    assert "the other 22 never come" in found.message
+
+
+def test_a_loader_that_is_started_anew_and_shuffles_is_not_worth_a_word():
+    assert not check(random.random(60), RESTARTED)
 
 
 def test_notes_that_every_batch_comes_as_often_as_there_are_workers():

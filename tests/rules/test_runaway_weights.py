@@ -46,3 +46,28 @@ def test_stays_silent_when_weights_stand_still():
 
 def test_says_so_when_the_run_is_too_short():
     assert isinstance(runaway_weights.examine(a_run(steps=5, loss=2.3, param_norm=1.0)), NotExamined)
+
+
+def multiplied(growth, moved, steps=24, **more):
+    norms = 8 * (1 + growth) ** np.arange(steps)
+    return runaway_weights.check(a_run(loss=2.3, param_norm=norms, relative_update_norm=moved, **more))
+
+
+def test_speaks_at_once_when_weights_grow_by_more_than_the_steps_are_long():
+    [found] = multiplied(0.01, 0.003)
+    assert "something else multiplies them" in found.message
+    assert found.first_step == 0
+
+
+def test_stays_silent_when_the_steps_are_long_enough_for_the_growth():
+    assert not multiplied(0.01, 0.008)
+
+
+def test_stays_silent_when_weights_creep_or_were_changed_only_once():
+    assert not multiplied(0.001, 1e-5)
+    norms = np.r_[np.full(12, 8.0), np.full(12, 9.0)]
+    assert not runaway_weights.check(a_run(loss=2.3, param_norm=norms, relative_update_norm=1e-3))
+
+
+def test_does_not_hold_one_of_two_optimizers_responsible_for_what_the_other_moves():
+    assert not multiplied(0.01, 0.003, config={"optimizers": [{"name": "Adam"}, {"name": "SGD"}]})

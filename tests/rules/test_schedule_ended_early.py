@@ -59,3 +59,19 @@ def test_speaks_sooner_when_the_scheduler_is_known_to_be_over():
     made = {"schedulers": [{"name": "CosineAnnealingLR", "T_max": 250, "stepped": 300}]}
     [found] = schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(250, 300), config=made))
     assert 240 <= found.first_step <= 250
+
+
+def past_its_end(steps, made_for=200):
+    rate = 0.1 * 0.5 * (1 + np.cos(np.pi * np.arange(steps) / made_for))
+    return schedule_ended_early.check(
+        a_run(loss=[1.0] * steps, lr=rate, config={"schedulers": [{"name": "CosineAnnealingLR", "stepped": steps}]})
+    )
+
+
+def test_speaks_soon_after_a_cosine_without_restarts_turned_up():
+    [found] = past_its_end(230)
+    assert found.first_step == 200
+
+
+def test_stays_silent_when_a_cosine_went_a_few_steps_too_far():
+    assert not past_its_end(215)

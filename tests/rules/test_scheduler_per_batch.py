@@ -1,5 +1,6 @@
 import numpy as np
 
+from bedside.record.run import Event
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
 from bedside.testing import a_run
 
@@ -40,3 +41,19 @@ def test_stays_silent_on_a_slow_exponential_decay():
 def test_stays_silent_on_cosine_linear_and_constant_rates():
     for lr in (1e-3 * 0.5 * (1 + np.cos(np.pi * STEPS / 1000)), 1e-3 * (1 - STEPS / 1000), 1e-3):
         assert not scheduler_per_batch.check(a_run(steps=1000, loss=2.0, lr=lr))
+
+
+def three_epochs_a_hundred_steps(factor, config=None):
+    """Stepped per batch; the end of each epoch is told, after 30 steps."""
+    told = [Event(29, "epoch", {"epoch": 0.0})]
+    return scheduler_per_batch.check(a_run(loss=2.0, lr=0.1 * factor ** np.arange(34), events=told, config=config))
+
+
+def test_speaks_when_the_second_epoch_begins_at_a_fraction_of_the_rate():
+    [found] = three_epochs_a_hundred_steps(0.9)
+    assert "one epoch leaves 0.042 of 0.1" in found.message
+
+
+def test_stays_silent_when_an_epoch_costs_the_rate_little_or_the_plan_ends_before_it_is_gone():
+    assert not three_epochs_a_hundred_steps(0.96)
+    assert not three_epochs_a_hundred_steps(0.92, config={"max_steps": 60})

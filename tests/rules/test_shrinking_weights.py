@@ -48,3 +48,20 @@ def test_stays_silent_when_weights_shrink_a_little():
 
 def test_stays_silent_when_weights_grow():
     assert not shrinking_weights.check(a_run(loss=2.3, param_norm=np.linspace(11, 20, 300)))
+
+
+def begun(decay, kept, steps=24):
+    """The first steps, at a learning rate of 3e-3."""
+    config = {"optimizers": [{"name": "AdamW", "weight_decay": decay}]}
+    loss = np.geomspace(2.4, 2.2, steps)
+    return shrinking_weights.check(a_run(loss=loss, lr=3e-3, param_norm=11 * kept ** np.arange(steps), config=config))
+
+
+def test_speaks_at_once_when_the_weights_follow_a_decay_far_too_strong():
+    [found] = begun(decay=3.0, kept=0.991)
+    assert "0.009 of every weight" in found.try_[0]
+
+
+def test_stays_silent_early_on_when_the_gradient_holds_or_the_decay_is_an_ordinary_one():
+    assert not begun(decay=3.0, kept=0.997)
+    assert not begun(decay=0.1, kept=0.991)

@@ -51,3 +51,16 @@ def test_says_so_when_the_run_is_too_short_or_was_not_watched():
     short = a_run(loss=[1.0], parameters=[parameter("a.weight", 0, watched=3)])
     assert isinstance(silent_parameter.examine(short), NotExamined)
     assert isinstance(silent_parameter.examine(a_run(loss=[1.0, 2.0])), NotExamined)
+
+
+def test_speaks_sooner_about_a_module_that_every_batch_goes_through():
+    parameters = parameter("front.weight", 0, watched=24), parameter("head.weight", 24, watched=24)
+    seen = {"front": [0.5] * 24, "head": [0.5] * 24}
+    [found] = silent_parameter.check(a_run(loss=[2.0] * 24, parameters=parameters, activation_rms=seen))
+    assert found.where == ("front",)
+
+
+def test_waits_for_a_branch_that_only_some_batches_use():
+    parameters = parameter("branch.weight", 0, watched=24), parameter("head.weight", 24, watched=24)
+    for seen in ({"head": [0.5] * 24}, {"branch": [0.5] * 3, "head": [0.5] * 24}):
+        assert not silent_parameter.check(a_run(loss=[2.0] * 24, parameters=parameters, activation_rms=seen))

@@ -51,3 +51,37 @@ def test_stays_silent_where_outputs_begin_alike_or_are_answers():
     low = {"gate": 0.04, "answers": 0.04}
     run = a_run(loss=2.0, steps=100, unit_variation=low, batch_variation={"gate": 0.5, "answers": 0.5}, events=[kinds])
     assert not symmetric_units.check(run)
+
+
+def first_steps(units):
+    vitals = {"unit_variation": {"hidden": units, "out": 0.4}, "batch_variation": {"hidden": 0.5}}
+    return symmetric_units.check(a_run(loss=2.0, steps=len(units), **vitals))
+
+
+def test_warns_sooner_when_units_were_alike_from_the_first_reading_on():
+    [found] = first_steps([0.02] * 25)
+    assert found.severity == Severity.WARNING
+
+
+def test_waits_when_the_first_steps_pass_a_stretch_of_units_nearly_alike():
+    assert not first_steps([0.6] * 5 + [0.04] * 20)
+    assert not first_steps([0.02] * 20 + [0.2] * 5)
+
+
+def began(layers, loss=2.0):
+    event = Event(0, "constant_weights", {"layers": layers})
+    return symmetric_units.check(a_run(loss=loss, steps=100, unit_variation={"hidden": 0.5}, events=[event]))
+
+
+def test_warns_when_the_weights_of_several_layers_began_as_one_number_each():
+    [found] = began({"0": 0.01, "2": 0.01})
+    assert (found.severity, found.where) == (Severity.WARNING, ("0", "2"))
+
+
+def test_only_notes_it_where_the_run_learns_all_the_same():
+    [found] = began({"0": 0.01, "2": 0.01}, loss=[2.0 * 0.97**k for k in range(100)])
+    assert found.severity is Severity.NOTE
+
+
+def test_one_such_layer_among_random_ones_is_no_harm():
+    assert not began({"0": 0.01})

@@ -52,3 +52,10 @@ def test_waits_for_the_end_of_a_warm_up():
     rate = [1e-8 * k for k in range(1, 61)]
     early = undersized_update.examine(a_run(loss=[2.3] * 60, lr=rate, relative_update_norm=1e-6))
     assert "warm-up" in str(early)
+
+
+def test_needs_the_fewer_readings_the_shorter_the_steps_are():
+    for moved, enough in [(1e-6, 20), (1e-5, 33), (2.9e-5, 50)]:
+        for steps, speaks in [(enough - 2, False), (enough, True)]:
+            run = a_run(loss=FLAT[:steps], lr=1e-6, relative_update_norm=moved)
+            assert bool(undersized_update.check(run)) == speaks

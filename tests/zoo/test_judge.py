@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bedside.testing import a_run
-from bedside.zoo.harm import ends_higher, ends_lower, ends_worse, is_lost, lowest_validation
+from bedside.zoo.harm import ends_higher, ends_lower, ends_worse, first_evaluation, is_lost, lowest_validation
 from bedside.zoo.judge import Row, judge_healthy, judge_sick
 from bedside.zoo.rewind import as_of
 from bedside.zoo.score import read, worse, write
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import ZOO
+from bedside.zoo.specimens.erratic_validation import first_leap
 from bedside.zoo.summary import lines, shares
 
 NAN = float("nan")
@@ -59,7 +60,14 @@ def test_harm_is_a_comparison_with_the_twin():
     assert ends_higher("loss", times=2)(high, low)
     assert ends_lower("loss", times=0.5)(low, high)
     assert is_lost(a_run(loss=LOST), a_run(loss=HEALTHY))
-    assert lowest_validation(a_run(steps=100, val_loss=[1.0, 0.2, 0.5, 0.9])) == 49
+
+
+def test_onsets_are_read_off_the_run():
+    run = a_run(steps=100, val_loss=[1.0, 0.2, 0.5, 0.9])
+    assert (first_evaluation(run), lowest_validation(run)) == (24, 49)
+    calm = [2.0, 1.6, 1.3, 1.05, 0.85, 0.7, 0.56, 0.45, 0.36, 0.29]
+    assert first_leap(a_run(steps=100, val_loss=calm)) == 0
+    assert first_leap(a_run(steps=100, val_loss=[*calm[:7], 0.15, 0.4, 0.2])) == 79
 
 
 def test_the_table_survives_a_round_trip_and_is_merged(tmp_path):

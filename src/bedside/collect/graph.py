@@ -129,8 +129,8 @@ def hidden_broadcast(roots: Sequence[Any]) -> tuple[Sequence[int], None, Sequenc
         for node in level:
             inputs = [following for following, _ in node.next_functions]
             if node.name() == "SubBackward0" and inputs.count(None) == 1:
-                result = _shape(node)
-                before = _shape(next(each for each in inputs if each is not None))
+                result = shape_of(node)
+                before = shape_of(next(each for each in inputs if each is not None))
                 if result and before and _is_square_of(result, before):
                     return before, None, result
         level = [following for node in level for following, _ in node.next_functions if following is not None]
@@ -158,7 +158,7 @@ def _is_square_of(result: Sequence[int], before: Sequence[int]) -> bool:
     return n > 1 and tuple(result) == (n, n) and tuple(before) in ((n, 1), (n,))
 
 
-def _shape(node: Any) -> Sequence[int] | None:
+def shape_of(node: Any) -> Sequence[int] | None:
     """The shape of what a node made, from what its gradient will look like."""
     metadata = getattr(node, "_input_metadata", None)
     return tuple(metadata[0].shape) if metadata else None

@@ -7,6 +7,7 @@ loss was not finite.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -16,6 +17,8 @@ import torch
 from torch import nn
 
 Autocast = Sequence[tuple[str, torch.dtype]]
+CONTAINERS = (list, dict, set, deque)
+OF_TORCH = frozenset(nn.Module().__dict__)  # parameters, buffers, modules and hooks: tables of torch's own
 
 
 def rehearse(
@@ -50,6 +53,7 @@ def untouched(model: nn.Module) -> Iterator[None]:
     """
     modules = list(model.modules())
     before = [module.__dict__.copy() for module in modules]
+    held = _held(before)
     for module in modules:
         if module._buffers:
             copies = {name: None if b is None else b.detach().clone() for name, b in module._buffers.items()}
@@ -64,6 +68,8 @@ def untouched(model: nn.Module) -> Iterator[None]:
         np.random.set_state(arrays)
         for module, attributes in zip(modules, before, strict=True):
             _put_back(module.__dict__, attributes)
+        for container, contents in held:
+            _refill(container, contents)
 
 
 def _put_back(now: dict[str, Any], before: Mapping[str, Any]) -> None:
@@ -72,3 +78,20 @@ def _put_back(now: dict[str, Any], before: Mapping[str, Any]) -> None:
     for name, value in before.items():
         if now.get(name, now) is not value:
             now[name] = value
+
+
+def _held(attributes: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any]]:
+    """What a forward may add to in place: lists of losses, dicts of counts, generators of random numbers."""
+    own = [each for named in attributes for name, each in named.items() if name not in OF_TORCH]
+    generators = [(each, each.get_state()) for each in own if isinstance(each, torch.Generator)]
+    return [(each, each.copy()) for each in own if type(each) in CONTAINERS] + generators
+
+
+def _refill(container: Any, contents: Any) -> None:
+    if isinstance(container, torch.Generator):
+        container.set_state(contents)
+    elif len(container) != len(contents) or any(a is not b for a, b in zip(container, contents, strict=True)):
+        container.clear()
+        (container.extend if isinstance(container, list | deque) else container.update)(contents)
+    elif isinstance(container, dict):
+        container.update(contents)

@@ -31,6 +31,7 @@ from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.growing_activations import growing_activations
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.late_overshoot import late_overshoot
+from bedside.rules.leaked_answer import leaked_answer
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
@@ -169,6 +170,7 @@ CATALOGUE: tuple[Rule, ...] = (
     lopsided_labels,
     bad_batch,
     broadcast_loss,
+    leaked_answer,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

@@ -10,10 +10,11 @@ batch-normalisation statistics that lag behind large steps, training in evaluati
 a validation set of a few samples.
 
 ## How it decides
-Two ways. Throughout: the noise of its logarithm is at least `wild`, and `louder` times that of the training loss. In
-episodes: after having fallen by `deep` of its first value it went back there at least `times` times, with at least
-`back` of what it had won in between; and its noise over that episode, in units of its progress, is `far_louder` times
-that of the training loss. So a small validation set of a noisy problem does not count.
+Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and `error` standard errors over the last
+half of many evaluations, and `louder` times that of the training loss there. In episodes: after having fallen by `deep`
+of its first value it went back there at least `times` times, with at least `back` of what it had won in between; and
+its noise over that episode, in units of its progress, is `far_louder` times that of the training loss. So a small
+validation set of a noisy problem does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -56,6 +57,7 @@ from bedside.rules.statistics import how_sure, noise_level, outline, swings
 class Limits:
     fewest: int = 12  # evaluations: swings of fewer are early training
     wild: float = 0.4  # σ of the logarithm: neighbours differ by a factor of 1.6 on average
+    error: float = 1.0  # standard errors of such a σ, 1/√n of it: half of the evaluations know it less well than all
     deep: float = 0.2  # of the first value: less is a flat curve, which crosses its first value by chance
     back: float = 0.25  # of what had been won: enough that two returns are two
     times: int = 3  # returns to the start: once is a bad evaluation, twice bad luck
@@ -120,8 +122,15 @@ def _wild(series: Series, training: Series, limits: Limits) -> float:
     """The noise of the logarithm, if it is wild and the training loss is not; else 0."""
     if float(series.values.min()) <= 0 or float(training.values.min()) <= 0:
         return 0.0
-    noise, theirs = noise_level(np.log(series.values)), noise_level(np.log(training.values))
-    return noise if noise >= limits.wild and noise > limits.louder * theirs else 0.0
+    parts = [(series, training, 0.0)]
+    if len(series) >= 2 * limits.fewest:  # few examples cost alike until most of them are known
+        late = series.tail(len(series) // 2)
+        parts.append((late, training.since(late.first_step), limits.error))
+    for part, beside, errors in parts:
+        noise, theirs = noise_level(np.log(part.values)), noise_level(np.log(beside.values))
+        if noise >= limits.wild * (1 + errors / math.sqrt(len(part))) and noise > limits.louder * theirs:
+            return noise
+    return 0.0
 
 
 def _returns(series: Series, training: Series, limits: Limits) -> list[int]:

@@ -13,8 +13,8 @@ The usual share is above `share`. Whether the whole is mixed is told by the entr
 is meant, a warning. Classes of a batch or a few each are told by single batches: their labels are less than `half` as
 mixed as those of the whole, where random batches of eight or more come close to it. With `nearly_all` of the labels in
 one class the labels are probably broken, a warning too, as it is when held-out accuracy is that of a guess (within
-`better`): then nothing but the commonest class is known. Otherwise it is a note, for rare events are rare, and most
-pixels are background.
+`better`) over three evaluations, or over two while the training loss is below `learned` of a blind guess: then nothing
+but the commonest class is known. Otherwise it is a note, for rare events are rare, and most pixels are background.
 
 ## When it is wrong
 A stream that is meant to come class by class, as in continual learning.
@@ -42,6 +42,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import BATCH_LABEL_SPREAD, LABEL_SHARE_MAX
 from bedside.report.wording import percent
+from bedside.rules.losses import training_loss
 from bedside.rules.rule import rule
 
 
@@ -52,6 +53,7 @@ class Limits:
     mixed: float = 0.5  # of the largest possible entropy: a data set that is not lopsided as a whole
     half: float = 0.5  # of the whole's entropy, per batch: random batches of eight have nine tenths of it
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
+    learned: float = 0.5  # of ln K: the commonest class is known, so held-out answers are no longer an untrained net's
     fewest: int = 10  # readings: fewer than the recent distribution itself covers
 
 
@@ -69,7 +71,8 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     broken, guess = usual > limits.nearly_all, 1 / max(classes, 2)
     held_out = run.series("val/accuracy").finite().tail(limits.fewest)
-    guessing = len(held_out) > 2 and float(held_out.values.max()) < guess + limits.better * (1 - guess)
+    needed = 2 if training_loss(run).finite().median(limits.fewest) < limits.learned * -math.log(guess) else 3
+    guessing = len(held_out) >= needed and float(held_out.values.max()) < guess + limits.better * (1 - guess)
     why = (
         ": the data come sorted"
         if is_sorted

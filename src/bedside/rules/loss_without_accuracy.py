@@ -13,7 +13,8 @@ The validation loss fell by `fell` of its first value and beyond its noise; all 
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
 little left to gain. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a
 guess, next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for
-that many of them, with `room` to spare.
+that many of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is
+such a cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -54,34 +55,38 @@ from bedside.rules.statistics import how_sure, outline
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 6  # evaluations
+    proof: int = 3  # evaluations that contradict each other in arithmetic: one may be a batch of its own kind
     fell: float = 0.2  # of the first validation loss: far beyond what calibration alone brings
     noise: float = 3.0  # σ of one evaluation
     still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
+    began: float = 0.7  # of a blind guess: mean binary and focal losses begin far below, unless there are two classes
 
 
 @rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
-    losses = [series.finite() for series in validation_losses(run) if len(series.finite()) >= limits.fewest]
+    losses = [series.finite() for series in validation_losses(run) if len(series.finite()) >= limits.proof]
     metrics = [
         metric.finite()
         for metric in validation_metrics(run)
-        if goes_up(metric.vital) and len(metric.finite()) >= limits.fewest
+        if goes_up(metric.vital) and len(metric.finite()) >= limits.proof
     ]
     if not losses or not metrics:
-        raise NotEnough(f"{limits.fewest} evaluations of val/loss and of a metric that should rise")
+        raise NotEnough(f"{limits.proof} evaluations of val/loss and of a metric that should rise")
     for series in losses:
         curve = outline(series)
         fell = curve.start - curve.now
         beside = [metric for metric in metrics if metric.owner == series.owner]
-        if fell < max(limits.fell * abs(curve.start), limits.noise * curve.noise) or not beside:
+        if not beside:
             continue
         spans = [float(np.ptp(metric.values)) / max(abs(float(np.median(metric.values))), 1e-12) for metric in beside]
         levels = [float(np.median(metric.values)) for metric in beside]
-        unmoved = max(spans) <= limits.still and max(levels) <= limits.saturated and min(levels) > 0
-        if not unmoved and not _impossible(run, series, limits):
+        enough = min(len(each) for each in (series, *beside)) >= limits.fewest
+        learned = enough and fell >= max(limits.fell * abs(curve.start), limits.noise * curve.noise)
+        unmoved = learned and max(spans) <= limits.still and max(levels) <= limits.saturated and min(levels) > 0
+        if not unmoved and not _impossible(run, series, learned, limits):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -89,7 +94,7 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             f"{number(levels[0])} for all {len(metric)} evaluations.",
             first_step=metric.first_step,
             last_step=metric.last_step,
-            confidence=how_sure(fell, limits.fell * abs(curve.start) / 1.5),
+            confidence=how_sure(max(fell, 0.0), limits.fell * abs(curve.start) / 1.5),
             evidence={"fell": fell, "metric": levels[0], "evaluations": len(metric)},
             series=[series.key, metric.key],
             could_also_be=["a network that always names the most frequent class: count its predictions per class."],
@@ -101,14 +106,16 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         return
 
 
-def _impossible(run: Run, series: Series, limits: Limits) -> bool:
+def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:
     """The accuracies beside this loss are those of a guess, and it leaves no room for so many wrong answers."""
     losses = training_loss(run).finite()
     chance = known_chance(run.config) or (chance_level({}, float(losses.values[0])) if losses else None)
-    beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.fewest]
+    beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.proof]
     if chance is None or not chance.classes or not beside:
         return False
+    if not learned and not (losses and float(losses.values[0]) >= limits.began * chance.level):
+        return False  # a loss on another scale (per class, focal) is as low as that from the start
     usual = max(float(np.median(each.values)) for each in beside)
     highest = max(float(each.values.max()) for each in beside)
-    late = float(series.values[-(len(series) // 3) :].max())
+    late = float(series.values[-max(1, len(series) // 3) :].max())
     return usual <= limits.luck / chance.classes and 0 < highest <= 1 - most_wrong(late) - limits.room

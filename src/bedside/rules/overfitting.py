@@ -18,7 +18,8 @@ validation sets, at least half of them must agree. Where metrics are logged besi
 more of them must have lost `worse` of their best than have improved, or the loss must be up by `much` while none
 improved, or have doubled while none improved lately. Or the training data are known by heart: the training loss leaves
 room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more
-than `gained` were put right since. Any other rise under a steady accuracy is overconfidence, another finding.
+than `gained` were put right since; then a rise by `rise_by_heart` is as good as one by `rise`. Any other rise under a
+steady accuracy is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -64,6 +65,7 @@ class Limits:
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
     rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
+    rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
@@ -90,13 +92,11 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     judged = [series.finite() for series in validation if len(series.finite()) >= limits.fewest]
     if not judged:
         raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in validation)}")
-    lowest = outline(training).now
-    rises = [rise for series in judged if (rise := _rise(series, lowest, limits)) is not None]
-    rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
-    if not rises or len(rises) * 2 < len(judged):
-        return
-    if not _metrics_agree(run, rises, limits) and not _by_heart(run, training, rises, limits):
-        return
+    rises = _rises(judged, training, limits.rise, limits)
+    if not rises or not (_metrics_agree(run, rises, limits) or _by_heart(run, training, rises, limits)):
+        rises = _rises(judged, training, limits.rise_by_heart, limits)
+        if not rises or not _by_heart(run, training, rises, limits):
+            return
     worst = max(rises, key=lambda each: each.rise)
     before, now = _level(training, worst.best_step), outline(training).now
     sets = f" (and {len(rises) - 1} more sets)" if len(rises) > 1 else ""
@@ -129,14 +129,22 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _rise(series: Series, training: float, limits: Limits) -> _Rise | None:
+def _rises(judged: list[Series], training: Series, least: float, limits: Limits) -> list[_Rise]:
+    """The rises by `least` or more while training went on; none if most validation sets show none."""
+    lowest = outline(training).now
+    rises = [rise for series in judged if (rise := _rise(series, lowest, least, limits)) is not None]
+    rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
+    return rises if len(rises) * 2 >= len(judged) else []
+
+
+def _rise(series: Series, training: float, least: float, limits: Limits) -> _Rise | None:
     """How far the loss is above its best, if that is for good; noisy ones only where training is below it."""
     curve = outline(series)
     if len(series) < limits.trusted:
         return _rise_of_few(series, limits)
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
-    if unit <= 0 or rise < limits.rise * unit or rise < limits.noise * curve.noise:
+    if unit <= 0 or rise < least * unit or rise < limits.noise * curve.noise:
         return _rise_for_good(series, curve, limits) if training < float(series.values.min()) else None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None

@@ -10,7 +10,9 @@ order every epoch makes the gradients of neighbouring batches depend on each oth
 in one half of the epoch what the other half learnt.
 
 ## How it decides
-By equality of fingerprints over `fewest` steps or more. All of these can be meant, so it is a note.
+By equality of fingerprints over `fewest` steps or more. All of these can be meant, so it is a note. Except where the
+loop was seen to start a data loader of several batches anew for every forward, and every batch is the same: nobody who
+wants one batch draws it again each time, so that is a warning, and needs no more steps than it took to see it.
 
 ## When it is wrong
 Full-batch training; several updates per batch (policy optimisation, adversarial training); a curriculum.
@@ -37,7 +39,7 @@ import numpy as np
 
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.series import Values
+from bedside.record.series import Series, Values
 from bedside.record.vocabulary import BATCH_FINGERPRINT
 from bedside.report.wording import count
 from bedside.rules.rule import rule
@@ -53,6 +55,10 @@ class Limits:
 @rule("DAT104", severity=Severity.NOTE, needs=[BATCH_FINGERPRINT], limits=Limits())
 def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
     marks = run.series(BATCH_FINGERPRINT.name).finite()
+    restarted = run.events_of("restarted_loader")
+    if restarted and len(np.unique(marks.values)) == 1:
+        yield _restarted(marks, int(restarted[0].data["batches"]))
+        return
     if len(marks) < limits.fewest:
         return
     told = _pattern(marks.values, limits)
@@ -68,6 +74,20 @@ def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[BATCH_FINGERPRINT.name],
         could_also_be=("This is meant: full-batch training, several updates per batch, a fixed curriculum.",),
         try_=advice,
+    )
+
+
+def _restarted(marks: Series, batches: int) -> Finding:
+    return repeated_batches.finding(
+        f"Every step starts the data loader anew and sees its first batch; the other {count(batches - 1)} never come.",
+        first_step=marks.first_step,
+        last_step=marks.last_step,
+        confidence=0.95,
+        evidence={"distinct_batches": 1, "batches_of_the_loader": batches},
+        series=[BATCH_FINGERPRINT.name],
+        could_also_be=("One batch is learnt by heart on purpose, and drawn again each time.",),
+        try_=("Loop over the loader (for batch in loader), or make the iterator once, before the loop.",),
+        severity=Severity.WARNING,
     )
 
 

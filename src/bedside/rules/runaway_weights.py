@@ -13,6 +13,11 @@ times as large as at the first step, in whatever way. In both cases the loss mus
 the weights were still calm; only a growth that is faster and faster and more than `tenfold` counts in any case.
 Modules are named when their own norm has multiplied likewise.
 
+Or, without waiting for any of this: a step cannot lengthen the weights by more than its own length. Where the norm
+grows at nearly every step (`mostly`), by `by_others` times the length of the step and by `pace` or more at the median,
+and has grown by `felt` in all, something beside the optimizer multiplies the weights, and will go on doing so. Runs
+with several optimizers are not judged so: one of them may move what the other's steps do not show.
+
 ## When it is wrong
 Norms that start at almost nothing. It judges the whole model, so that a zero-initialised layer does not count.
 
@@ -42,11 +47,11 @@ import numpy as np
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
+from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM, RELATIVE_UPDATE
 from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.leaves import leaves, places
-from bedside.rules.optimizers import weight_decay
+from bedside.rules.optimizers import optimizers, weight_decay
 from bedside.rules.rule import rule
 from bedside.rules.windows import spread_evenly
 
@@ -60,6 +65,10 @@ class Limits:
     start: float = 0.1  # of the run, where the comparison begins: initialisations may be tiny
     better: float = 0.95  # of the earlier loss: an improvement that growth could be paying for
     readings: int = 20  # two in each of the nine parts that show the bend
+    by_others: float = 2.0  # times the step: by the triangle inequality it is 1 at most, with a single optimizer
+    pace: float = 3e-3  # of the norm per step: doubled in 230 steps; as hard as a decay that shrinking-weights minds
+    felt: float = 0.05  # of the norm: beyond what projections and constraints of the weights put back
+    mostly: float = 0.9  # of the readings grow: a habit, no single edit
 
 
 @rule("WGT101", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())
@@ -67,6 +76,9 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     norms = spread_evenly(run.series(PARAM_NORM.name).finite())
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} finite readings of param_norm, has {len(norms)}")
+    if by_others := _multiplied(run, limits):
+        yield by_others
+        return
     start = int(limits.start * len(norms))
     faster = _bends_upwards(norms, start)
     start = start if faster else 0
@@ -97,6 +109,36 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             lower_learning_rate(run, first),
             f"Add weight decay{'' if np.isnan(decay) else f' (now {number(decay)})'}: 0.01 to 0.1 with AdamW.",
+        ),
+    )
+
+
+def _multiplied(run: Run, limits: Limits) -> Finding | None:
+    """Steady growth that the optimizer's own steps are too short for, by the triangle inequality."""
+    norms, steps = run.series(PARAM_NORM.name).finite(), run.series(RELATIVE_UPDATE.name).finite()
+    _, at, where = np.intersect1d(norms.steps, steps.steps, return_indices=True)
+    after, length = norms.values[at], steps.values[where]
+    neighbours = np.flatnonzero((np.diff(norms.steps[at]) == 1) & (after[:-1] > 0))
+    if len(neighbours) < limits.readings or len(optimizers(run)) > 1:
+        return None
+    growth, moved = after[neighbours + 1] / after[neighbours] - 1, length[neighbours + 1]
+    pace, most = float(np.median(growth)), float(np.median(moved))
+    first, now = float(after[neighbours[0]]), float(after[-1])
+    steadily = float(np.mean(growth > limits.by_others * moved)) >= limits.mostly
+    if not steadily or pace < limits.pace or now < (1 + limits.felt) * first:
+        return None
+    return runaway_weights.finding(
+        f"The weights grow by {number(pace, 2)} of their norm at every step, from {number(first)} to {number(now)}, "
+        f"and the optimizer's steps are {number(most, 2)} of it long: something else multiplies them.",
+        first_step=norms.first_step,
+        last_step=norms.last_step,
+        confidence=0.95,
+        evidence={"growth_per_step": pace, "relative_update": most, "norm_before": first, "norm_now": now},
+        series=[PARAM_NORM.name, RELATIVE_UPDATE.name, LOSS.name],
+        could_also_be=("Another optimizer that is not watched: name it in watch(model, [first, second]).",),
+        try_=(
+            "Look for what changes the weights outside optimizer.step(): a decay written by hand with the wrong sign, "
+            "a constraint, an average that is copied back.",
         ),
     )
 

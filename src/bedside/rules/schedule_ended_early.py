@@ -12,7 +12,8 @@ change of batch size, for one rank instead of eight. Everything after its end is
 The rate came down by degrees to below a thousandth of its peak, and no longer changes; `share` of the steps (of those
 planned, when the plan is known) come after that. `still` of them are enough when the scheduler itself was seen at work
 and left a rate of zero. PyTorch's cosine without restarts does not rest at its end but comes back up: when
-the scheduler is known to be that one, a rate that rises again to `up` of its peak is the same mistake.
+the scheduler is known to be that one, a rate that was below `low` of its peak and rises again to `up` is the same
+mistake.
 
 ## When it is wrong
 A deliberate cool-down in which only statistics are collected (batch norm, averaged weights).
@@ -53,7 +54,8 @@ class Limits:
     share: float = 1 / 3  # of the run: less may be a margin left on purpose
     still: float = 0.1  # of the run, at a rate of zero, which serves no purpose: more than a rounded number of epochs
     zero: float = 1e-6  # of the peak: float32 weights no longer notice
-    up: float = 0.1  # of the peak: enough to undo what the low rate had settled
+    low: float = 0.1  # of the peak: a cosine that turns above it was not meant to end
+    up: float = 0.03  # of the peak: a cosine is back there a ninth past its end, which no rounding of epochs explains
     readings: int = 20  # of the learning rate, and as many steps at rest
 
 
@@ -102,7 +104,7 @@ def _came_back_up(run: Run, schedule: Schedule, limits: Limits) -> int | None:
     turn = int(np.argmin(values))
     after = values[turn:]
     rose = len(after) >= limits.readings and after[-1] > limits.up * schedule.peak
-    return schedule.warm + turn if rose and values[turn] < limits.up * schedule.peak else None
+    return schedule.warm + turn if rose and values[turn] < limits.low * schedule.peak else None
 
 
 def _past_its_end(run: Run, schedule: Schedule, turn: int) -> Finding:

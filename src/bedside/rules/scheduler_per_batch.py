@@ -10,8 +10,9 @@ loss stops where it is, and it looks like a plateau.
 
 ## How it decides
 The rate falls geometrically, in equal stretches, from the first step on, and is below a thousandth of its peak within
-`early` of the run. A cosine that comes back up from zero again and again is the same mistake, when the scheduler is
-known to be one without restarts.
+`early` of the run. Or it has come down to `fell` of its peak when the second epoch begins: at that pace it is gone
+after four, and a decay that is meant for so few has a plan (`max_steps`) that says so. A cosine that comes back up from
+zero again and again is the same mistake, when the scheduler is known to be one without restarts.
 
 ## When it is wrong
 Very fast decays on purpose, in runs of a few hundred steps.
@@ -44,7 +45,7 @@ from bedside.record.vocabulary import EPOCH, LOSS, LR
 from bedside.report.wording import number, plural
 from bedside.rules.advice import moment
 from bedside.rules.rule import rule
-from bedside.rules.schedule import Schedule, read_schedule, schedulers
+from bedside.rules.schedule import NOTHING, Schedule, planned_steps, read_schedule, schedulers
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Limits:
     alike: float = 0.05  # relative: factors and stretches this close are one schedule's
     drops: int = 3  # of a schedule: two could be by hand
     readings: int = 50  # so that a tenth of the run holds a few drops
+    fell: float = 0.18  # of the peak per epoch: a thousandth after four; exponential decays of recipes take dozens
+    fewest: int = 20  # readings, as for any verdict
 
 
 @rule("LRS107", severity=Severity.ERROR, needs=[LR], limits=Limits())
@@ -60,11 +63,12 @@ def scheduler_per_batch(run: Run, limits: Limits) -> Iterator[Finding]:
     schedule = read_schedule(run)
     if schedule is None or run.axis == "epoch":
         return
-    if len(schedule.rates) < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of lr, has {len(schedule.rates)}")
+    if len(schedule.rates) < limits.fewest:
+        raise NotEnough(f"{limits.fewest} readings of lr, has {len(schedule.rates)}")
     fall = _geometric_fall(schedule, limits)
     gone = int(schedule.rates.steps[schedule.vanished]) if schedule.vanished < len(schedule.rates) else run.steps
-    if fall and (gone < limits.early * run.steps or _within_first_epoch(run, gone)):
+    long = len(schedule.rates) >= limits.readings
+    if fall and long and (gone < limits.early * run.steps or _within_first_epoch(run, gone)):
         factor, every = fall
         yield _finding(
             run,
@@ -74,7 +78,18 @@ def scheduler_per_batch(run: Run, limits: Limits) -> Iterator[Finding]:
             {"factor": factor, "every": every, "gone": gone},
         )
         return
-    period = _bounces(run, schedule)
+    left = _left_after_an_epoch(run, schedule)
+    if fall and left <= limits.fell and not _planned(run, *fall):
+        factor, every = fall
+        yield _finding(
+            run,
+            f"The learning rate is multiplied by {number(factor, 2)} every {plural(every, 'step')} from the start: "
+            f"one epoch leaves {number(left, 2)} of {number(schedule.peak)}.",
+            schedule.rates.last_step,
+            {"factor": factor, "every": every, "left_after_an_epoch": left},
+        )
+        return
+    period = _bounces(run, schedule) if long else 0
     if period:
         yield _finding(
             run,
@@ -123,6 +138,22 @@ def _geometric_fall(schedule: Schedule, limits: Limits) -> tuple[float, int] | N
 def _within_first_epoch(run: Run, gone: int) -> bool:
     epochs = run.series(EPOCH.name)
     return len(epochs) > 0 and epochs.last >= 1 and len(before := epochs.before(gone + 1)) > 0 and before.last < 1
+
+
+def _left_after_an_epoch(run: Run, schedule: Schedule) -> float:
+    """The part of the peak at which the second epoch began; 1 if it has not. The first may be told at its end."""
+    told = [event.step for event in run.events_of("epoch") if event.step > 0]
+    epochs = run.series(EPOCH.name).finite()
+    over = epochs.steps[epochs.values >= np.floor(epochs.values[0]) + 1] if epochs else []
+    begun = min([*told, *over], default=schedule.rates.last_step) + 1  # the first step of the second epoch
+    later = schedule.rates.since(begun)
+    return float(later.values[0]) / schedule.peak if later else 1.0
+
+
+def _planned(run: Run, factor: float, every: int) -> bool:
+    """Whether something would be left of the rate at the end of a run whose length is known."""
+    plan = planned_steps(run)
+    return plan > 0 and factor ** (plan / every) > NOTHING
 
 
 def _bounces(run: Run, schedule: Schedule) -> int:

@@ -11,8 +11,9 @@ forgets, its outputs become constant, and with them the loss.
 The norm is below `small` of its first value at the end, it came down by degrees, and the loss at the end is no better
 than it was when the norm had lost its first tenth, or clearly worse than its best since. With more than `stuck` of the
 loss left, it also counts when the loss has stood for a third of the run, or when decay takes more than `hard` of every
-weight at each step (learning rate times weight decay). Weights that shrink while the loss falls are healthy (embeddings
-that start large, normalised layers).
+weight at each step (learning rate times weight decay). So hard a decay need not have come that far: it is told once the
+norm has lost `begun`, at `unopposed` or more of the pace of the decay alone, for where that leads is known. Weights
+that shrink while the loss falls are healthy (embeddings that start large, normalised layers).
 
 ## When it is wrong
 Pruning and sparsity on purpose.
@@ -62,6 +63,8 @@ class Limits:
     stuck: float = 0.5  # of the first loss, or of chance: a net that stops there has not learnt its task
     hard: float = 3e-3  # of every weight per step: published recipes take 1e-4, those that make nets grok 1e-3
     readings: int = 20  # a decline has many steps, a jump has one
+    begun: float = 0.1  # of the first norm, under a decay that is `hard`: the onset that the finding is dated to
+    unopposed: float = 0.5  # of the pace of the decay alone: gradients that hold against it leave nothing of that
 
 
 @rule("WGT102", severity=Severity.WARNING, needs=[PARAM_NORM, LOSS], limits=Limits())
@@ -70,9 +73,10 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
     first, now = float(norms.values[0]), norms.median(5)
-    if not 0 <= now < limits.small * first:
+    small = 1 - limits.begun if _unopposed(run, norms, limits) else limits.small
+    if not 0 <= now < small * first:
         return
-    on_the_way = norms.values[: int(np.argmax(norms.values < limits.small * first)) + 1]
+    on_the_way = norms.values[: int(np.argmax(norms.values < small * first)) + 1]
     if np.mean(np.diff(on_the_way) < 0) < limits.mostly:
         return
     onset = int(norms.steps[int(np.argmax(norms.values < 0.9 * first))])
@@ -106,6 +110,17 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
             + (f": now each step takes {number(pull, 2)} of every weight." if math.isfinite(pull) else "."),
         ),
     )
+
+
+def _unopposed(run: Run, norms: Series, limits: Limits) -> bool:
+    """Whether a decay that is `hard` took the first part of the weights as if there were no gradient."""
+    lost = np.flatnonzero(norms.values < (1 - limits.begun) * norms.values[0])
+    if not len(lost):
+        return False
+    step = int(norms.steps[lost[0]])
+    pull = weight_decay(run) * learning_rate(run, norms.first_step, step)
+    alone = -math.log1p(-limits.begun) / pull if pull > limits.hard else 0.0  # steps that the decay takes by itself
+    return step - norms.first_step <= alone / limits.unopposed
 
 
 def _stands(loss: Series, limits: Limits) -> bool:

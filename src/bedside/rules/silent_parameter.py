@@ -9,8 +9,10 @@ The loss does not depend on them: a `detach()`, a `no_grad()`, an `.item()` or a
 comes after the cut fits it as well as it can.
 
 ## How it decides
-`gradient_steps` is 0 after at least `steps` watched steps. A gradient of exactly zero is a gradient: that is
-dead-layer's business. Parameters frozen with `requires_grad_(False)` are not trainable and do not count.
+`gradient_steps` is 0 after at least `steps` watched steps, or after `used` where the module's own outputs were seen at
+every look at the activations: that is no branch that few batches take, but one that all take and that is cut off behind
+it. A gradient of exactly zero is a gradient: that is dead-layer's business. Parameters frozen with
+`requires_grad_(False)` are not trainable and do not count.
 
 ## When it is wrong
 Branches used on few batches only (experts of a mixture, one head per task), and heads that a pretrained model
@@ -39,6 +41,7 @@ from dataclasses import dataclass
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
+from bedside.record.vocabulary import ACTIVATION_RMS
 from bedside.report.wording import count, listed, steps
 from bedside.rules.leaves import places
 from bedside.rules.rule import rule
@@ -47,6 +50,8 @@ from bedside.rules.rule import rule
 @dataclass(frozen=True)
 class Limits:
     steps: int = 50  # a branch that one batch in ten uses stays silent this long once in 200 runs: 0.9 ** 50
+    used: int = 20  # steps, as for any verdict, for modules that every batch goes through
+    looks: int = 5  # at the activations: a module that half of the batches use is seen at all of five once in 32 times
 
 
 @rule("GRD104", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -55,9 +60,14 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     if not trainable:
         raise NotEnough("the model's parameters (a watched run)")
     watched = max(parameter.watched_steps for parameter in trainable)
-    if watched < limits.steps:
-        raise NotEnough(f"{limits.steps} watched steps, has {watched}")
-    silent = [p for p in trainable if p.gradient_steps == 0 and p.watched_steps >= limits.steps]
+    if watched < limits.used:
+        raise NotEnough(f"{limits.used} watched steps, has {watched}")
+    used = _always_used(run, limits)
+    silent = [
+        p
+        for p in trainable
+        if p.gradient_steps == 0 and p.watched_steps >= (limits.used if p.owner in used else limits.steps)
+    ]
     if not silent or len(silent) == len(trainable):  # nobody has one: the step was taken without a backward
         return
     quiet = {p.name for p in silent}
@@ -85,6 +95,13 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             f"If it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False).",
         ),
     )
+
+
+def _always_used(run: Run, limits: Limits) -> set[str]:
+    """The modules that put something out whenever anybody looked."""
+    looks = {series.owner: len(series) for series in run.of(ACTIVATION_RMS.name)}
+    most = max(looks.values(), default=0)
+    return {owner for owner, times in looks.items() if times == most} if most >= limits.looks else set()
 
 
 def _getter(place: str, parameters: set[str]) -> str:

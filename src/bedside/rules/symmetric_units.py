@@ -11,7 +11,10 @@ can. Typical: weights initialised with zeros or any other constant.
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
 output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
 biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
-network, it is a warning while the loss has won less than `progress`.
+network, it is a warning while the loss has won less than `progress`. Units that are `begun` alike, and nearly so at
+every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
+looked at before the first step it takes none: in `layers` layers or more, each begins with one number other than zero
+for all of its weights.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -37,6 +40,7 @@ from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.vocabulary import BATCH_VARIATION, LOSS, UNIT_VARIATION
 from bedside.report.wording import listed
 from bedside.rules.progress import share_of_loss_won
@@ -53,6 +57,8 @@ class Limits:
     varies: float = 0.01  # between samples: ordinary layers have 0.1 and more
     fewest: int = 10  # readings
     many: int = 50  # readings, where units are only nearly alike: the first steps may pass such a stretch
+    layers: int = 2  # in one alone, the random weights of its neighbours make the units differ at once
+    begun: float = 0.05  # at the first reading: half of `nearly`, where random weights begin at ten times that
 
 
 @rule("ACT106", severity=Severity.ERROR, needs=[UNIT_VARIATION.per_owner], limits=Limits())
@@ -72,10 +78,11 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
             s.owner
             for s in layers[:-1]  # answers may well be alike
             if s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
-            and len(s.finite()) >= limits.many
+            and (len(s.finite()) >= limits.many or _made_so(s, limits))
             and kinds.get(s.owner) not in CENTRED
         ]
     if not alike:
+        yield from _equal_weights(run, limits)
         return
     first = run.series(UNIT_VARIATION.name, alike[0])
     value = "nearly the same value" if nearly else "the same value"
@@ -91,3 +98,32 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=("A layer that repeats one value on purpose.",),
         try_=("Initialise the weights at random: nn.init.kaiming_normal_(layer.weight); constants are for biases.",),
     )
+
+
+def _equal_weights(run: Run, limits: Limits) -> Iterator[Finding]:
+    """Weights that were all one number before the first step."""
+    for event in run.events_of("constant_weights")[:1]:
+        layers = dict(event.data["layers"])
+        if len(layers) < limits.layers:
+            return
+        yield symmetric_units.finding(
+            f"All weights of {listed(f'`{owner}`' for owner in layers)} began as one number: their units start alike, "
+            "and only their biases ever tell them apart.",
+            severity=Severity.WARNING if share_of_loss_won(run) < limits.progress else Severity.NOTE,
+            first_step=0,
+            last_step=max(run.steps - 1, 0),
+            confidence=0.85,
+            where=list(layers),
+            evidence={"weights": layers},
+            series=[LOSS.name],
+            could_also_be=("Layers that begin as a mean of their inputs on purpose.",),
+            try_=(
+                "Initialise the weights at random: nn.init.kaiming_normal_(layer.weight); constants are for biases.",
+            ),
+        )
+
+
+def _made_so(series: Series, limits: Limits) -> bool:
+    """Alike at the first reading, and nearly so ever since: no stretch that training passes through."""
+    values = series.finite().values
+    return float(values[0]) < limits.begun and float(values.max()) < limits.nearly

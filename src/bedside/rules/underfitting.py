@@ -12,7 +12,8 @@ Both losses have been flat for the last third, they differ by less than `gap` of
 the level is a bad one: above `ignorant` of the chance level known from the configuration (for ten classes or more; far
 above it, `scale`, the loss is a sum or of another kind), or an accuracy that never exceeded 0.1. Where an accuracy
 never exceeded `luck` times that of a guess among ten classes or more, both may have won up to `crept` of their progress
-in that last third.
+in that last third. The same goes for a network that is too narrow by its build: where all that it knows of an example
+passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -34,6 +35,7 @@ GEN102 underfitting: Training and validation loss are flat at 4.11 and 4.13, at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,7 +43,7 @@ import numpy as np
 
 from bedside.finding import Finding, NotEnough, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number, percent
+from bedside.report.wording import number, percent, plural
 from bedside.rules.advice import raise_learning_rate
 from bedside.rules.answers import leaves_room
 from bedside.rules.chance import known_chance
@@ -62,6 +64,7 @@ class Limits:
     ignorant: float = 0.75  # of the chance level, as for stalled-loss
     scale: float = 3.0  # times the chance level, as for stalled-loss
     classes: int = 10  # for fewer, noisy labels keep good models near chance
+    unsolved: float = 0.3  # of the chance level: digits through 3 units end at 0.2 of it, through 2 at 0.45 (measured)
 
 
 @rule("GEN102", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -85,11 +88,12 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         low = low_metric(run, limits.luck / classes)
     if not leaves_room(run, train):  # then the metric is wrong, and not the loss
         low = ""
+    narrow = _narrow(run, classes) if chance is not None and train > limits.unsolved * chance.level else ""
     near = chance is not None and limits.ignorant * chance.level < train < limits.scale * chance.level
     if chance is not None and classes and near and flat:
         sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
-    elif low:
-        sign, sure = low, 0.7
+    elif low or narrow:
+        sign, sure = narrow or low, 0.7
     else:
         return
     step = int(blocks[0].first_steps[flat_since(blocks[0])])
@@ -107,9 +111,17 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             "Take out dropout, weight decay and augmentation, and see whether the training loss falls.",
             raise_learning_rate(run, training.last_step, by=3),
-            "Double the width of the model.",
+            "Widen the narrowest layer." if narrow else "Double the width of the model.",
         ],
     )
+
+
+def _narrow(run: Run, classes: int) -> str:
+    """That the network is built too narrow for its classes, in words; nothing if it is not, or nobody knows."""
+    width = run.config.get("narrowest", 0)
+    if not classes or not 0 < width < math.log2(classes):
+        return ""
+    return f"and whatever is known of an example passes through {plural(int(width), 'unit')}, for {classes} classes"
 
 
 def _won_late(blocks: Blocks, limits: Limits) -> float:

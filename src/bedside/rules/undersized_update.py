@@ -12,7 +12,8 @@ hour of it is lost.
 ‖update‖ / ‖weights‖ is below `small`, by the median over the steps whose learning rate is at least `main` of its peak
 (warm-up and the end of a schedule are meant to be small; while it warms up it is too early to say), no module moves at
 a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
-Steps below a tenth of `small` are told after `clear` readings, others after `readings`.
+The shorter the steps, the sooner that is clear: those below a tenth of `small` are told after `clear` readings, those
+just below `small` after `readings`.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
@@ -69,7 +70,7 @@ class Limits:
 def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
     usual = spread_evenly(ratios).median()
-    fewest = limits.clear if usual < limits.small / 10 else limits.readings
+    fewest = _needed(usual, limits)
     if len(ratios) < fewest:
         raise NotEnough(f"{fewest} readings of relative_update_norm, has {len(ratios)}")
     if warming_up(run):
@@ -108,6 +109,14 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),
     )
+
+
+def _needed(usual: float, limits: Limits) -> int:
+    """From `readings` at `small` down to `clear` at a tenth of it, in proportion on a logarithmic scale."""
+    if not 0 < usual < limits.small:
+        return limits.readings
+    decades = min(1.0, math.log10(limits.small / usual))
+    return math.ceil(limits.readings * math.pow(limits.clear / limits.readings, decades))
 
 
 def _main_part(run: Run, series: Series, limits: Limits) -> Series:

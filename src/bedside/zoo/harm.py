@@ -59,6 +59,12 @@ def either(*ways: Harm) -> Harm:
     return lambda sick, twin: any(way(sick, twin) for way in ways)
 
 
+def first_evaluation(run: Run) -> int:
+    """The step of the first evaluation: a fault of the validation pass, or of its metric, exists from there on."""
+    series = run.series("val/loss")
+    return series.first_step if series else 0
+
+
 def lowest_validation(run: Run) -> int:
     """The step at which the held-out loss was best: where overfitting begins."""
     series = run.series("val/loss").finite()

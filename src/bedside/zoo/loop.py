@@ -13,7 +13,7 @@ from bedside.collect.monitor import Monitor
 from bedside.zoo.data import Task
 from bedside.zoo.specimen import Case
 
-EVALUATIONS = 20  # over a run: as many as a careful user has
+EVALUATIONS = 20  # over a run: as many as a careful user has; faults that only validation shows may ask for more
 
 
 def train(
@@ -27,11 +27,12 @@ def train(
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
     scheduler: Any = None,
     clip: float | None = None,
+    evaluations: int = EVALUATIONS,
     **config: Any,
 ) -> None:
-    """Train for `steps` steps, watched, with an evaluation every twentieth of the way; `config` is told to bedside."""
+    """Train for `steps` steps, watched and evaluated at even distances; `config` is told to bedside."""
     loss = loss or cross_entropy
-    every = max(1, steps // EVALUATIONS)
+    every = max(1, steps // evaluations)
     per_epoch = max(1, len(task) // batch)
     with case.watch(model, optimizer, **config) as monitor:
         for step, (x, y) in enumerate(task.batches(steps, batch)):

@@ -34,7 +34,7 @@ def critic_without_bounds(case: Case) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     bound = math.inf if case.sick else 0.05
     with case.watch(model, optimizer) as monitor:
-        for _, (real, _) in enumerate(task.batches(400, 64)):
+        for _, (real, _) in enumerate(task.batches(600, 64)):
             fake = torch.rand_like(real)
             optimizer.zero_grad()
             (model(fake).mean() - model(real).mean()).backward()

@@ -23,7 +23,7 @@ from bedside.zoo.specimen import Case, specimen
 
 @specimen(
     kind="GPT",
-    expects=[["suspiciously-perfect"]],
+    expects=[["leaked-answer", "suspiciously-perfect"]],
     harm=ends_lower("val/loss", times=0.5),
 )
 def future_leaks(case: Case) -> None:

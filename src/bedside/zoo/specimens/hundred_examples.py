@@ -6,7 +6,7 @@ of them; the held-out loss turns round and climbs.
 
 ## What to see
 Training and validation loss part; the gap grows for the rest of the run. With two hundred examples the held-out loss
-would be twice that of the twin as well, but it would not turn within the run, and only the twin would show it.
+would be twice that of the twin as well, but it would turn later and rise by little, and only the twin would show it.
 
 ## Source
 The seed lesson, "Reproduce 4 failure modes on purpose" (3).
@@ -33,4 +33,4 @@ def hundred_examples(case: Case) -> None:
     task = data.digits(case.seed)
     task = task.first(case.dose if case.sick else len(task))
     model = models.mlp([64, 128, 64, 10])
-    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=400, batch=32)
+    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=800, batch=32, evaluations=80)

@@ -25,7 +25,7 @@ from bedside.zoo.specimen import Case, specimen
 
 @specimen(
     kind="MLP",
-    expects=[["suspiciously-perfect"]],
+    expects=[["leaked-answer", "suspiciously-perfect"]],
     doses={"mild": 3.0, "marked": 10.0},
     harm=lambda sick, twin: at_the_end(sick, "val/loss") < 0.1 * at_the_end(twin, "val/loss"),
 )

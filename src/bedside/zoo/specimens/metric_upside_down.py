@@ -4,7 +4,7 @@
 `argmin` instead of `argmax`, or a score that was really a distance. The better the model, the worse the number.
 
 ## What to see
-The accuracy falls while the validation loss falls.
+The accuracy falls while the validation loss falls, from the first evaluation on: before it there is no accuracy.
 
 ## Source
 Seed 2, "val loss good but metric bad: metric implementation bug".
@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_worse
+from bedside.zoo.harm import ends_worse, first_evaluation
 from bedside.zoo.loop import cross_entropy
 from bedside.zoo.specimen import Case, specimen
 
@@ -23,6 +23,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="MLP",
     expects=[["metric-loss-disagreement", "loss-without-accuracy"]],
+    onset=first_evaluation,
     harm=ends_worse("val/accuracy", by=0.5),
 )
 def metric_upside_down(case: Case) -> None:
@@ -30,7 +31,7 @@ def metric_upside_down(case: Case) -> None:
     model = models.mlp([30, 16, 2])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
     with case.watch(model, optimizer) as monitor:
-        for step, (x, y) in enumerate(task.batches(300, 32)):
+        for step, (x, y) in enumerate(task.batches(500, 32)):
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

@@ -30,4 +30,4 @@ def rate_1e_7(case: Case) -> None:
     task = data.clusters(case.seed)
     model = models.four_layers()
     rate = case.dose if case.sick else 1e-3
-    train(case, model, torch.optim.AdamW(model.parameters(), lr=rate), task, batch=128)
+    train(case, model, torch.optim.AdamW(model.parameters(), lr=rate), task, steps=400, batch=128)

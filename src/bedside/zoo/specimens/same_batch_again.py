@@ -14,6 +14,7 @@ DESIGN, repeated-batches; a classic of hand-written loops.
 from __future__ import annotations
 
 import torch
+from torch.utils.data import DataLoader, TensorDataset
 
 from bedside.zoo import data, models
 from bedside.zoo.harm import ends_higher
@@ -30,10 +31,11 @@ def same_batch_again(case: Case) -> None:
     task = data.images(case.seed)
     model = models.ConvNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-    batches = list(task.batches(240, 64))
+    order = task.batches(240, 64)
+    loader = DataLoader(TensorDataset(task.x, task.y), batch_size=64)
     with case.watch(model, optimizer) as monitor:
         for step in range(240):
-            x, y = batches[0 if case.sick else step]
+            x, y = next(iter(loader)) if case.sick else next(order)
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

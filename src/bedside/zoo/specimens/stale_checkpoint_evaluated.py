@@ -36,7 +36,7 @@ def stale_checkpoint_evaluated(case: Case) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     evaluated = model
     with case.watch(model, optimizer) as monitor:
-        for step, (x, y) in enumerate(task.batches(300, 64)):
+        for step, (x, y) in enumerate(task.batches(600, 64)):
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

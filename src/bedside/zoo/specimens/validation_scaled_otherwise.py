@@ -5,7 +5,8 @@ The training pictures are divided by their maximum (16 for these digits, 255 for
 not. The network has never seen numbers of that size, and its answers are loud and wrong from the first evaluation on.
 
 ## What to see
-A validation loss far above the training loss from the beginning, although the training loss is fine.
+A validation loss far above the training loss from the first evaluation on, although the training loss is fine. Nothing
+is wrong with what happens before that evaluation, so the fault begins there.
 
 ## Source
 Seed 2, checklist; seed 3, "validation loss much higher than training".
@@ -16,7 +17,7 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_higher
+from bedside.zoo.harm import ends_higher, first_evaluation
 from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, specimen
 
@@ -25,6 +26,7 @@ from bedside.zoo.specimen import Case, specimen
     kind="conv net",
     expects=[["gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
     doses={"mild": 6.0, "marked": 16.0, "severe": 255.0},
+    onset=first_evaluation,
     harm=ends_higher("val/loss", times=2.5),
 )
 def validation_scaled_otherwise(case: Case) -> None:

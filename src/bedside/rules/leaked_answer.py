@@ -1,0 +1,104 @@
+"""The model is shown the answer that it is asked for.
+
+## What it sees
+A column of the input, or a few, that hold one number for each class and another for every other: the label under
+another name. Or a model whose task is the next token, and whose answers change when a token further on is changed.
+
+## Why it matters
+Training and validation are as good as perfect, because both have the answer, and the model is of no use where it has
+not. Nothing fails, and the curves look like success.
+
+## How it decides
+By proof, on the run's own data. For the label: no number of the column occurs in two classes, or two in one class, over
+several hundred different examples or more. For the next token: the batch goes through the model once more with one
+token changed, and answers before it change by more than rounding.
+
+## When it is wrong
+A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class.
+
+## What to try
+1. Drop the columns that are named, or look where they come from.
+2. Give the attention its causal mask (`is_causal=True`), and pad convolutions at the front only.
+
+## Example
+>>> from bedside.record.run import Event
+>>> from bedside.testing import a_run
+>>> leak = {"leak": True, "examples": 455, "classes": 2, "columns": 1, "first": 30, "of": 31}
+>>> print(*leaked_answer.check(a_run(loss=0.1, events=[Event(0, "coverage"), Event(8, "label_in_input", leak)])))
+DAT108 leaked-answer: Column 30 of the 31 inputs tells the class alone: one number for each of 2, in all of 455 \
+examples.
+
+## References
+- Kapoor and Narayanan (2023), Leakage and the reproducibility crisis in machine-learning-based science.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.finding import Finding, NotEnough, Severity
+from bedside.record.run import Event, Run
+from bedside.record.vocabulary import LOSS
+from bedside.report.wording import count, number
+from bedside.rules.rule import rule
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A proof holds or it does not: nothing to set."""
+
+
+@rule("DAT108", severity=Severity.ERROR, needs=[], limits=Limits())
+def leaked_answer(run: Run, limits: Limits) -> Iterator[Finding]:
+    if not run.events_of("coverage"):
+        raise NotEnough("inputs and targets (a watched run)")
+    labels = run.events_of("label_in_input")[-1:]  # the last word counts: what agreed by chance is taken back
+    if labels and labels[0].data["leak"]:
+        yield _label(run, labels[0])
+    for event in run.events_of("future_seen")[:1]:
+        yield _future(run, event)
+
+
+def _label(run: Run, event: Event) -> Finding:
+    told = event.data
+    first, columns, classes = int(told["first"]), int(told["columns"]), int(told["classes"])
+    if columns == 1:
+        who = (
+            f"Column {first} of the {count(told['of'])} inputs tells the class alone: one number for each of {classes}"
+        )
+    else:
+        who = f"{count(columns)} of the {count(told['of'])} inputs (from column {first}) are the class in other words"
+    return leaked_answer.finding(
+        f"{who}, in all of {count(told['examples'])} examples.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.95,
+        evidence=dict(told),
+        series=[LOSS.name],
+        could_also_be=("a feature that defines the class: then no model is needed to tell it.",),
+        try_=(
+            f"Train without column {first}: if the loss is far higher, the model had read the answer there."
+            if columns == 1
+            else f"Train without these {count(columns)} columns: if the loss is far higher, the model had read them.",
+        ),
+    )
+
+
+def _future(run: Run, event: Event) -> Finding:
+    told = event.data
+    place, changed = int(told["position"]), int(told["changed"])
+    return leaked_answer.finding(
+        f"The model sees the token that it should predict: with token {place} changed, the answers at {count(changed)} "
+        f"of the {count(place)} positions before it change, by up to {number(float(told['change']), 2)}.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.97,
+        evidence=dict(told),
+        series=[LOSS.name],
+        could_also_be=("normalisation over the length of the sequence, which lets through a little of what follows.",),
+        try_=(
+            "Give the attention its causal mask: is_causal=True, or a mask that hides what follows.",
+            "Pad convolutions at the front only, and normalise each position by itself.",
+        ),
+    )
