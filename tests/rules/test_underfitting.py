@@ -32,8 +32,8 @@ def test_speaks_when_ten_classes_are_hardly_told_apart_and_both_losses_creep():
     assert underfitting.check(a_run(loss=train, val_loss=val, val_accuracy=[0.4] * 20, config=known)) == []
 
 
-def narrow(width, end=1.1, time=0.3):
-    train, val = curve(2.3, end, time=time), curve(2.3, end + 0.02, n=20, time=time, noise=0.003)
+def narrow(width, end=1.1, time=0.3, gap=0.02):
+    train, val = curve(2.3, end, time=time), curve(2.3, end + gap, n=20, time=time, noise=0.003)
     return a_run(loss=train, val_loss=val, val_accuracy=[0.5] * 20, config={"classes": 10, "narrowest": width})
 
 
@@ -41,6 +41,11 @@ def test_speaks_when_the_network_is_built_too_narrow_for_its_classes():
     (finding,) = underfitting.check(narrow(2))
     assert "passes through 2 units, for 10 classes" in finding.message
     assert finding.try_[-1] == "Widen the narrowest layer."
+
+
+def test_a_narrow_network_may_have_a_gap_as_long_as_its_training_loss_is_the_greater_part():
+    assert underfitting.check(narrow(2, gap=0.2))
+    assert underfitting.check(narrow(2, gap=1.5)) == []
 
 
 def test_stays_silent_when_a_narrow_network_learns_all_the_same_or_still_does():

@@ -13,7 +13,8 @@ the level is a bad one: above `ignorant` of the chance level known from the conf
 above it, `scale`, the loss is a sum or of another kind), or an accuracy that never exceeded 0.1. Where an accuracy
 never exceeded `luck` times that of a guess among ten classes or more, both may have won up to `crept` of their progress
 in that last third. The same goes for a network that is too narrow by its build: where all that it knows of an example
-passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level.
+passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level. There the
+gap need only be smaller than the training loss: most of what is wrong is then wrong on the training data as well.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -79,16 +80,16 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     if not flat and any(_won_late(each, limits) > limits.crept for each in blocks):
         return
     train, held_out = outline(training).now, outline(validation).now
-    if abs(held_out - train) > limits.gap * abs(train):
-        return
     chance = known_chance(run.config)
     classes = chance.classes if chance is not None and chance.classes >= limits.classes else 0
+    narrow = _narrow(run, classes) if chance is not None and train > limits.unsolved * chance.level else ""
+    if abs(held_out - train) > (1 if narrow else limits.gap) * abs(train):
+        return
     low = low_metric(run) if flat else ""
     if classes and not low:
         low = low_metric(run, limits.luck / classes)
     if not leaves_room(run, train):  # then the metric is wrong, and not the loss
         low = ""
-    narrow = _narrow(run, classes) if chance is not None and train > limits.unsolved * chance.level else ""
     near = chance is not None and limits.ignorant * chance.level < train < limits.scale * chance.level
     if chance is not None and classes and near and flat:
         sign, sure = f"at {percent(train / chance.level)} of a blind guess ({chance.what})", train / chance.level
