@@ -9,39 +9,39 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import get_gradient_edge
 from torch.optim import Optimizer
 
 from bedside.collect import patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
+from bedside.collect.arrival import Arrival
 from bedside.collect.beat import Beat
 from bedside.collect.cadence import FULL_STEPS, Cadence
 from bedside.collect.categories import EVERY as REPORT_CATEGORIES
 from bedside.collect.categories import Categories
 from bedside.collect.clipping import members_of
-from bedside.collect.collector import MOMENTS, Collector, Patient
+from bedside.collect.collector import Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.door import Door, Forward
+from bedside.collect.ensemble import Ensemble
 from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import LISTENING, LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
-from bedside.collect.pulse import Pulse, Rows
+from bedside.collect.notes import Notes
+from bedside.collect.pulse import Pulse
 from bedside.collect.quiet import Quiet
 from bedside.collect.stagger import PARTS
 from bedside.collect.steps import StepListener
 from bedside.diagnose import examine
 from bedside.errors import BadModel, BadOption
 from bedside.finding import Diagnosis, Finding
-from bedside.record.growing import GrowingRun
-from bedside.record.reader import open_run, replay
-from bedside.record.run import Event, Key, Run
+from bedside.record.run import Run
 from bedside.record.store import Store
 from bedside.settings import Settings
 
@@ -100,8 +100,7 @@ class Monitor:
         self.model = model
         self.optimizers = list(optimizers)
         self.rank = rank
-        self._store = store
-        self._run_dir = store.path.parent
+        self._notes = notes = Notes(store, rank)
         self._on_finding = on_finding
         self._silent = quiet
         settings = settings or Settings()
@@ -114,9 +113,7 @@ class Monitor:
         self._validating = False
         self._epoch_loss = (0.0, 0)  # sum and number
         self._blind = False
-        self._arrival: list[int] | None = None  # id(parameter) in the order gradients arrived, once heard
-        self._arrival_handles: list[Any] = []
-        self._arrival_nodes: list[Any] = []
+        self._arrival = Arrival()
         self._reported_at = -1
         self._layout = lay_out(model)
         self._next_layout: Layout | None = None
@@ -127,15 +124,9 @@ class Monitor:
         self._categories_told = 0  # the step of the last report
         self._door = Door(model)
         self._patient = Patient(model, self.optimizers, self._freight, self._door, self._layout, self.rank)
-        self._collectors = [make(self._patient) for make in collectors]
-        self._hears = {
-            moment: [(c, hear) for c in self._collectors if (hear := getattr(c, moment)) is not None]
-            for moment in MOMENTS
-        }
-        self._attached: list[Collector] = []
-        self._growing = GrowingRun(str(self._run_dir))
-        self._note_facts(config or {})
-        self._pulse = Pulse(self._write)
+        self._ensemble = Ensemble(collectors, self._patient, self._say_failed)
+        notes.facts(config or {})
+        self._pulse = Pulse(notes.rows)
         self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested)
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
@@ -145,15 +136,14 @@ class Monitor:
             self._freight,
             self._beat_finished,
             self._governor,
-            first_step=store.last_step + 1,
+            first_step=notes.first_step,
             gradients=gradients,
             updates=updates,
         )
         if updates and self._steps.staggers:
-            self._note_facts({"updates_in_parts": PARTS})
-        if store.last_step >= 0:
-            replay(self._run_dir, self._growing, rank)
-        self._alarms = Alarms(self._growing.run, self._speak, LOOKING * budget if budget else SHARE, self._rules)
+            notes.facts({"updates_in_parts": PARTS})
+        notes.replay()
+        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget if budget else SHARE, self._rules)
         self._last_flush = self._looked_over = time.perf_counter()
         self._divided: bool | None = None  # what was last said about micro-batches
         self._pulse.start_counting(self._layout)
@@ -169,8 +159,8 @@ class Monitor:
         self._covered: dict[str, Any] = {}
         self._check_coverage()
         patches.listen(self)
-        if self._collectors:
-            self._door.open(self._forward_begins, self._failed)
+        if self._ensemble:
+            self._door.open(self._forward_begins, self._ensemble.failed)
         atexit.register(self._at_exit)
         self._attach_collectors()
 
@@ -179,7 +169,7 @@ class Monitor:
     @property
     def run_dir(self) -> Path:
         """The folder the record is written to."""
-        return self._run_dir
+        return self._notes.run_dir
 
     @property
     def step(self) -> int:
@@ -200,9 +190,8 @@ class Monitor:
         for name, value in values.items():
             number = _number(name, value)
             vital = _vital(name, of_validation)
-            self._store.metric(step, vital, number)
-            self._growing.metric(step, vital, number)
-        self._tell("metrics_logged", [_vital(name, of_validation) for name in values])
+            self._notes.metric(step, vital, number)
+        self._ensemble.tell("metrics_logged", [_vital(name, of_validation) for name in values])
 
     def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
         """Loss by category: one loss per sample, and the category of each.
@@ -228,9 +217,7 @@ class Monitor:
         vital = "val/loss_by_category" if validating else "loss_by_category"
         step = max(self.step - 1, 0)
         for category, mean in means.items():
-            self._store.metric(step, vital, mean, category)
-            if len(means) <= LIVE_CATEGORIES:
-                self._growing.metric(step, vital, mean, category)
+            self._notes.metric(step, vital, mean, category, live=len(means) <= LIVE_CATEGORIES)
         if not validating:
             self._categories_told = self.step
         news, self._categories.news = self._categories.news, []
@@ -259,9 +246,7 @@ class Monitor:
         previous = self._steps.epoch
         total, count = self._epoch_loss
         if count and previous is not None:
-            mean = total / count
-            self._store.metric(max(self.step - 1, 0), "loss_epoch", mean)
-            self._growing.metric(max(self.step - 1, 0), "loss_epoch", mean)
+            self._notes.metric(max(self.step - 1, 0), "loss_epoch", total / count)
         self._epoch_loss = (0.0, 0)
         self._tell_categories()
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
@@ -285,7 +270,7 @@ class Monitor:
         try:
             self._finish()
         finally:
-            self._store.close(finished=finished)
+            self._notes.close(finished)
         heard = self.step or self._losses.waiting
         if not self._silent and self.rank == 0 and self._reported_at != self.step and heard:
             self._reported_at = self.step
@@ -313,14 +298,14 @@ class Monitor:
         quiet.on = False
         self._settle()
         for forward in self._door.wake():
-            self._tell("forward_begins", forward)
+            self._ensemble.tell("forward_begins", forward)
         if quiet.call is not None:
             function, args, kwargs = quiet.call
-            self._tell("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
+            self._ensemble.tell("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
         if (loss := quiet.loss_of_ours) is not None:
             self._losses.recall(loss)
-            self._tell("backward_begins", (), [loss])
-            self._tell("backward_ended", True)
+            self._ensemble.tell("backward_begins", (), [loss])
+            self._ensemble.tell("backward_ended", True)
         if quiet.clip is not None:
             self._steps.clipped_all(*quiet.clip)
         quiet.loss = quiet.call = quiet.clip = None
@@ -328,7 +313,7 @@ class Monitor:
     def _forward_begins(self, forward: Forward) -> None:
         if self.quiet.on:
             self.wake()
-        self._tell("forward_begins", forward)
+        self._ensemble.tell("forward_begins", forward)
 
     @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -336,21 +321,20 @@ class Monitor:
 
     @_unharmed
     def before_backward(self, tensors: Any, gradient: Any) -> None:
-        if self._arrival is None and not self._arrival_handles:
-            self._listen_for_arrival()
+        self._arrival.listen(self._layout.parameters)
         self._losses.before(tensors, gradient, self._layout.parameters)
         self._door.before_backward()
-        if self._hears["backward_begins"]:
-            self._tell("backward_begins", tensors, self._losses.coming)
+        if self._ensemble.wants("backward_begins"):
+            self._ensemble.tell("backward_begins", tensors, self._losses.coming)
 
     @_unharmed
     def after_backward(self) -> None:
         ours = self._losses.after()
         self._door.after_backward(ours)
-        self._tell("backward_ended", ours)
-        if ours and self._arrival_handles and self._arrival:
-            self._remove_arrival_hooks()
-            self._next_layout = lay_out(self.model, self._arrival)
+        self._ensemble.tell("backward_ended", ours)
+        if ours and self._arrival.listening and self._arrival.order:
+            self._arrival.stop()
+            self._next_layout = lay_out(self.model, self._arrival.order)
             if self._steps.idle:
                 self._set_layout(self._next_layout)
 
@@ -365,16 +349,16 @@ class Monitor:
                 return
             self.wake()
         self._steps.clipped(parameters, max_norm, total_norm)
-        if self._hears["clipped"]:
-            self._tell("clipped", parameters, max_norm, total_norm)
+        if self._ensemble.wants("clipped"):
+            self._ensemble.tell("clipped", parameters, max_norm, total_norm)
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
-        self._tell("loss_computed", function, prediction, target)
+        self._ensemble.tell("loss_computed", function, prediction, target)
 
     @_unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:
-        self._tell("scheduler_stepped", scheduler)
+        self._ensemble.tell("scheduler_stepped", scheduler)
 
     @_unharmed
     def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
@@ -399,13 +383,13 @@ class Monitor:
             self._scaler_waits_for = None
             self._steps.scaler_will_step(optimizer, self._scale_now)
         closure = _has_closure(args, kwargs)
-        self._tell("step_begins", optimizer, closure)
+        self._ensemble.tell("step_begins", optimizer, closure)
         self._steps.before(optimizer, closure)
 
     @_unharmed
     def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         closure = _has_closure(args, kwargs)
-        self._tell("step_ended", optimizer, closure)
+        self._ensemble.tell("step_ended", optimizer, closure)
         self._steps.after(optimizer, closure)
 
     @_unharmed
@@ -440,11 +424,10 @@ class Monitor:
 
     def _beat_finished(self, beat: Beat) -> None:
         self._pulse.add(beat)
-        sampled = bool(self._attached)
+        sampled = bool(self._ensemble.attached)
         if sampled:
-            self._detach_collectors(beat.step)
-        for collector in self._collectors:
-            collector.listened = 0.0
+            self._ensemble.detach(beat.step, self._governor)
+        self._ensemble.next_step()
         self._governor.total += self._door.spent
         self._door.spent = 0.0
         self._door.step_ended()
@@ -472,12 +455,12 @@ class Monitor:
             len(self.optimizers) == 1
             and len(patches.LISTENING) == 1
             and self._patient.scaler is None
-            and not self._arrival_handles
+            and not self._arrival.listening
             and self._losses.probe is not None
             and self._losses.empty
             and self._steps.idle
             and self._door.restful
-            and not any(collector.tireless for collector in self._collectors)
+            and not self._ensemble.tireless
             and not any(isinstance(group["lr"], Tensor) for group in self.optimizers[0].param_groups)
         )
 
@@ -501,56 +484,15 @@ class Monitor:
     def _attach_collectors(self) -> None:
         """The next step begins: whoever is due listens to it."""
         self._patient.step = self.step
-        for collector in list(self._collectors):
-            due = (
-                collector.sampled and self.step % collector.apart == 0 and self._cadence.due(collector.name, self.step)
-            )
-            if due and self._safely(collector, lambda c: c.attach(self.step)):
-                self._attached.append(collector)
-        self._door.expect(self._attached)
+        self._ensemble.attach(self.step, self._cadence)
+        self._door.expect(self._ensemble.attached)
         if self.step + 1 >= self._cadence.full_until:
-            groups = [collector.name for collector in self._collectors if collector.sampled]
-            self._cadence.rest(self.step + 1, [*groups, *self._steps.groups, LISTENING])
+            self._cadence.rest(self.step + 1, [*self._ensemble.sampled, *self._steps.groups, LISTENING])
 
-    def _detach_collectors(self, step: int) -> None:
-        attached, self._attached = self._attached, []
-        for collector in attached:
-            began = time.perf_counter()
-            self._safely(collector, lambda c: c.detach(step))
-            in_hooks, collector.spent = collector.spent, 0.0
-            self._governor.total += in_hooks  # the rest is timed around the step's own hook
-            self._governor.add(collector.name, in_hooks + collector.listened + time.perf_counter() - began)
-
-    def _safely(self, collector: Collector, call: Callable[[Collector], None]) -> bool:
-        """One collector that fails is switched off; the others go on."""
-        try:
-            call(collector)
-        except Exception as error:
-            self._failed(collector, error)
-            return False
-        return True
-
-    def _failed(self, collector: Collector, error: Exception) -> None:
-        if collector not in self._collectors:
-            return
-        self._collectors.remove(collector)
-        for moment, hearing in self._hears.items():
-            self._hears[moment] = [(each, hear) for each, hear in hearing if each is not collector]
-        with suppress(Exception):
-            collector.end()
+    def _say_failed(self, collector: Collector, error: Exception) -> None:
         self._event("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
         message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
-        warnings.warn(message, RuntimeWarning, stacklevel=5)
-
-    def _tell(self, moment: str, *what: Any) -> None:
-        """Let the collectors that want to hear of this moment hear of it."""
-        for collector, hear in self._hears[moment]:
-            began = time.perf_counter()
-            try:
-                hear(*what)
-            except Exception as error:
-                self._failed(collector, error)
-            collector.listened += time.perf_counter() - began
+        warnings.warn(message, RuntimeWarning, stacklevel=6)
 
     def _say_blind(self) -> None:
         """Never silently blind: steps are taken, but no forward of the model is ever heard."""
@@ -563,20 +505,13 @@ class Monitor:
         self._event("blind", {"model": name})
         warnings.warn(str(said), RuntimeWarning, stacklevel=2)
 
-    def _note_facts(self, facts: Mapping[str, Any]) -> None:
-        """What is known about the run, for its config."""
-        if facts:
-            self._store.config(facts)
-            self._growing.config = {**self._growing.config, **facts}
-
     def _collect_rows(self, collector: Collector) -> None:
         for rows in collector.rows():
-            self._write(
+            self._notes.rows(
                 rows.name, rows.columns, list(rows.steps), [time.time()] * len(rows.steps), rows.values, rows.dtype
             )
         for event in collector.events():
-            self._store.event(event)
-            self._growing.event(event)
+            self._notes.happened(event)
 
     def _flush(self, final: bool = False) -> None:
         if (self._off or self._closed) and not final:
@@ -588,36 +523,28 @@ class Monitor:
         self._categories.collect()
         losses = self._pulse.flush()
         self._note_accumulation()
-        for collector in list(self._collectors):
-            self._safely(collector, self._collect_rows)
+        self._ensemble.each(self._collect_rows)
         learnt, self._patient.facts = self._patient.facts, {}
-        self._note_facts(learnt)
+        self._notes.facts(learnt)
         self._epoch_loss = (self._epoch_loss[0] + float(losses.sum()), self._epoch_loss[1] + len(losses))
         self._last_flush = time.perf_counter()
         if final or self.step <= FULL_STEPS or self._last_flush - self._looked_over > LOOK_OVER:
             self._look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._governor.looking += self._alarms.look(self._write_parameters)
-        self._store.commit_if_due()
+        self._notes.commit_if_due()
         self._governor.wrote(time.perf_counter() - began - (self._governor.looking - looking), steps)
         if final:
             self._tell_categories(final=True)
             self._write_parameters()
             self._event("cost", self._governor.described())
-            self._store.commit()
-
-    def _write(
-        self, name: str, columns: Sequence[Key], steps: list[int], times: list[float], rows: Rows, dtype: str
-    ) -> None:
-        self._store.rows(self._store.declare(name, columns, dtype), steps, times, rows)
-        self._growing.append(columns, steps, rows)
+            self._notes.commit()
 
     def _write_parameters(self) -> None:
         table = parameter_table(
             self.model, self._layout, self.optimizers, self._pulse.gradient_steps.tolist(), self._pulse.watched_steps
         )
-        self._store.parameters(table)
-        self._growing.parameters = table
+        self._notes.parameters(table)
 
     def _set_layout(self, layout: Layout) -> None:
         self._layout = self._patient.layout = layout
@@ -629,7 +556,7 @@ class Monitor:
         """Does the model still have the tensors that are being read, and do the optimizers hold them?"""
         self._looked_over = self._last_flush
         if not self._layout.same_parameters(self.model):
-            self._set_layout(lay_out(self.model, self._arrival or ()))
+            self._set_layout(lay_out(self.model, self._arrival.order))
         self._check_coverage()
 
     def _check_coverage(self) -> None:
@@ -653,17 +580,15 @@ class Monitor:
             raise BadOption(
                 f"monitor.{call}() was called after the monitor was closed at step {self.step}.",
                 expected="calls before close() or inside the `with bedside.watch(...)` block",
-                try_=f"monitor = bedside.watch(model, optimizer, resume={str(self._run_dir)!r})",
+                try_=f"monitor = bedside.watch(model, optimizer, resume={str(self._notes.run_dir)!r})",
             )
 
     def _event(self, kind: str, data: Mapping[str, Any]) -> None:
-        event = Event(step=max(self.step - 1, 0), kind=kind, data=dict(data), time=time.time())
-        self._store.event(event)
-        self._growing.event(event)
+        self._notes.event(max(self.step - 1, 0), kind, data)
 
     def _speak(self, finding: Finding) -> None:
         self._cadence.burst(self.step)
-        self._store.finding(max(self.step - 1, 0), finding)
+        self._notes.finding(max(self.step - 1, 0), finding)
         if not self._silent:
             print_alarm(finding)
         if self._on_finding is not None and self._theirs is None:
@@ -676,45 +601,19 @@ class Monitor:
     def _recorded(self) -> Run:
         if not self._closed:
             self._write_parameters()
-            self._store.commit()
-        return open_run(self._run_dir, self.rank)
-
-    def _listen_for_arrival(self) -> None:
-        """Once, during the first backward: the order in which gradients arrive is the network's, reversed."""
-        order: list[int] = []
-        seen: set[int] = set()
-
-        def arrived(parameter: int, *_: Any) -> None:
-            if parameter not in seen:
-                seen.add(parameter)
-                order.append(parameter)
-
-        # On the graph's own nodes, which are gone after the backward pass. A hook on a parameter leaves an empty place
-        # behind that every later backward visits: 3 µs a parameter.
-        parameters = self._layout.parameters
-        self._arrival_nodes = [get_gradient_edge(parameter).node for parameter in parameters]
-        self._arrival_handles = [
-            node.register_hook(functools.partial(arrived, id(parameter)))
-            for node, parameter in zip(self._arrival_nodes, parameters, strict=True)
-        ]
-        self._arrival = order
-
-    def _remove_arrival_hooks(self) -> None:
-        for handle in self._arrival_handles:
-            handle.remove()
-        self._arrival_handles, self._arrival_nodes = [], []
+            self._notes.commit()
+        return self._notes.recorded()
 
     def _detach(self) -> None:
         self.quiet.on = False
-        self._detach_collectors(self.step)
+        self._ensemble.detach(self.step, self._governor)
         self._door.close()
-        for collector in list(self._collectors):
-            self._safely(collector, lambda c: c.end())
+        self._ensemble.each(lambda c: c.end())
         patches.stop_listening(self)
         for handle in self._handles:
             handle.remove()
         self._handles = []
-        self._remove_arrival_hooks()
+        self._arrival.stop()
 
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"
