@@ -17,7 +17,7 @@ import csv
 import sys
 from pathlib import Path
 
-from cost.blocks import Died, Measured, Worker, end, take_turns
+from cost.blocks import Died, Measured, Unwatched, Worker, end, take_turns
 from cost.tools import TOOLS
 from cost.watchers import OURS
 from cost.workloads import WORKLOADS
@@ -27,10 +27,12 @@ RESULTS = Path(__file__).parent / "results" / "overhead.csv"
 LIMITS = RESULTS.with_name("limits.csv")
 COLUMNS = ("workload", "optimizer", "watcher", "percent", "low", "high", "rounds", "base_ms", "own_us", "note")
 QUICK = ["mlp", "deep"]
-ROUNDS = {"mlp": 30, "deep": 20, "resnet": 5, "gpt": 6}
-# What costs a per cent or two is measured more closely: alone beside the unwatched training, in several starts.
+ROUNDS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
+# What costs a per cent or two is measured more closely: beside an unwatched training of the same process, started anew
+# several times. (Starts, rounds in each.)
 CLOSELY = ["nothing again", "bedside", "bedside, loss only"]
-STARTS, CLOSE_ROUNDS = 4, {"mlp": 60, "deep": 60, "resnet": 8, "gpt": 12}
+CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (2, 8), "gpt": (2, 12)}
+WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
 OF_GROWTH = [
     "nothing again",
@@ -49,8 +51,9 @@ def measure(workload: str, optimizer: str, watchers: list[str], rounds: int | No
     found = beside(workload, optimizer, together, rounds or ROUNDS.get(workload, 12)) if together else {}
     for name in closely:
         found[name] = Measured()
-        for _ in range(STARTS):
-            found[name] += beside(workload, optimizer, [name], CLOSE_ROUNDS[workload])[name]
+        starts, blocks = CLOSE_ROUNDS[workload]
+        for _ in range(starts):
+            found[name] += beside_itself(workload, optimizer, name, blocks)
     return [row(workload, optimizer, name, found[name]) for name in watchers]
 
 
@@ -67,11 +70,22 @@ def beside(workload: str, optimizer: str, watchers: list[str], rounds: int) -> d
             notes[name] = str(why)[:200]
     unwatched = Worker(Path(sys.executable), workload, OURS["nothing"], fused=fused)
     try:
-        warm_up = {name: settings.warm_up if name == "bedside" else settings.brief for name in workers}
+        warm_up = {name: settings.warm_up if name in WARM else settings.brief for name in workers}
         found = take_turns(unwatched, workers, warm_up=warm_up, block=settings.block, rounds=rounds)
     finally:
         end([unwatched, *workers.values()])
     return found | {name: Measured(note=note) for name, note in notes.items()}
+
+
+def beside_itself(workload: str, optimizer: str, name: str, rounds: int) -> Measured:
+    """Takes turns with an unwatched training in the same process."""
+    settings = WORKLOADS[workload]
+    worker = Worker(Path(sys.executable), workload, OURS[name], fused=optimizer == "fused")
+    try:
+        warm_up = {name: settings.warm_up if name in WARM else settings.brief}
+        return take_turns(Unwatched(worker), {name: worker}, warm_up=warm_up, block=settings.block, rounds=rounds)[name]
+    finally:
+        end([worker])
 
 
 def row(workload: str, optimizer: str, name: str, found: Measured) -> Row:

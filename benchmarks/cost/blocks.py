@@ -3,8 +3,9 @@
 A machine that others use as well is quick one second and slow the next. So a block of each way of watching is made
 between two blocks of the unwatched training. What counts is the ratio of all watched steps to all unwatched ones beside
 them: a median of blocks would leave out what happens rarely, which is how bedside works. Where a process happens to put
-its memory makes a difference of a per cent or two for as long as it lives, so that small costs are measured in several
-starts. The range is that of 95 of 100 drawings with replacement, of starts and of the blocks in each.
+its memory makes a difference of a few per cent for as long as it lives, so that small costs are measured against a
+second training in the same process, in several starts. The range is that of 95 of 100 drawings with replacement, of
+starts and of the blocks in each.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
+from typing import Protocol
 
 import numpy as np
 
@@ -28,6 +30,12 @@ SLOW = 20  # times the unwatched step
 
 class Died(Exception):
     """A worker ended before it should; the message is the last line it said."""
+
+
+class Turns(Protocol):
+    """Makes steps when asked; returns seconds of processor time per step, and the watcher's own account."""
+
+    def make(self, steps: int) -> dict[str, float]: ...
 
 
 class Worker:
@@ -51,7 +59,6 @@ class Worker:
             )
 
     def make(self, steps: int) -> dict[str, float]:
-        """So many steps; returns seconds of processor time per step, and the watcher's own account."""
         try:
             self._process.stdin.write(f"{steps}\n")
             self._process.stdin.flush()
@@ -62,7 +69,7 @@ class Worker:
             said = [each for each in self._errors.read_text(errors="replace").splitlines() if each.strip()]
             raise Died(said[-1] if said else "nothing was said")
         took = json.loads(line)
-        return {key: value / steps for key, value in took.items() if key != "steps"}
+        return {key: value / abs(steps) for key, value in took.items()}
 
     def end(self) -> None:
         self._process.stdin.close()
@@ -73,6 +80,16 @@ class Worker:
             self._process.wait()
         self._process.stdout.close()
         self._folder.cleanup()
+
+
+class Unwatched:
+    """The steps of a worker's process that nobody watches."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def make(self, steps: int) -> dict[str, float]:
+        return self._worker.make(-steps)
 
 
 @dataclass
@@ -121,7 +138,7 @@ def _ratio(starts: Sequence[np.ndarray]) -> float:
 
 
 def take_turns(
-    unwatched: Worker, watched: Mapping[str, Worker], *, warm_up: Mapping[str, int], block: int, rounds: int
+    unwatched: Turns, watched: Mapping[str, Worker], *, warm_up: Mapping[str, int], block: int, rounds: int
 ) -> dict[str, Measured]:
     """Warm all up, then let them take turns. Whoever dies is left out from there on, and its last words are noted; one
     that takes many times the unwatched step makes shorter blocks."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import ClassVar
 
 import torch
@@ -34,6 +36,10 @@ class Watcher:
     def resumed(self, idle: float) -> None:
         """Others had their turn for so many seconds, which are not the training's."""
 
+    def away(self) -> AbstractContextManager[object]:
+        """Meanwhile another training of the same process makes steps, and nothing of the watcher may be met there."""
+        return nullcontext()
+
     def own_seconds(self) -> float | None:
         """What the watcher itself says it has taken so far, if it says so."""
         return None
@@ -59,6 +65,16 @@ class Bedside(Watcher):
         monitor.quiet._began += idle
         if monitor.quiet.on:
             monitor.quiet._deadline += idle
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        from bedside.collect import patches
+
+        patches._remove()
+        try:
+            yield
+        finally:
+            patches._install()
 
     def own_seconds(self) -> float:
         return self.monitor._governor.total + self.monitor.quiet.spent

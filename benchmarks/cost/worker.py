@@ -1,6 +1,9 @@
 """One training, in a process of its own: reads how many steps to make, writes what they took, as JSON, line by line.
 
 python -m cost.worker WORKLOAD PLACE [--fused]     (with benchmarks/ on PYTHONPATH)
+
+A negative number asks for steps of a second training in the same process that nobody watches: of two processes one is
+often slower by a few per cent from beginning to end, whoever watches.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ import warnings
 import torch
 from torch import nn
 
-from .watchers import watcher
-from .workloads import WORKLOADS, build
+from .watchers import Watcher, watcher
+from .workloads import WORKLOADS, Training, build
 
 
 def main() -> None:
@@ -30,30 +33,41 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a tool prints goes elsewhere
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    training = build(asked.workload, asked.fused)
+    training, twin, nobody = build(asked.workload, asked.fused), None, Watcher()
     one = watcher(asked.place)
     one.start(training)
     done, ended = 0, time.perf_counter()
     gc.collect()
     for line in sys.stdin:
-        one.resumed(time.perf_counter() - ended)
-        steps, cpu, own = int(line), time.process_time(), one.own_seconds()
-        for _ in range(steps):
-            x, y = training.batch()
-            one.before_step(done, x, y)
-            training.optimizer.zero_grad()
-            loss = one.backward(training, x, y)
-            one.after_backward(done, loss)
-            if training.clip is not None:
-                nn.utils.clip_grad_norm_(training.model.parameters(), training.clip)
-            training.optimizer.step()
-            one.after_step(done, loss)
-            done += 1
-        took = {"cpu": time.process_time() - cpu, "steps": steps}
-        if own is not None:
-            took["own"] = (one.own_seconds() or 0.0) - own
-        ended = time.perf_counter()
+        if (steps := int(line)) < 0:
+            twin = twin or build(asked.workload, asked.fused)
+            with one.away():
+                took = {"cpu": make(nobody, twin, 0, -steps)}
+        else:
+            one.resumed(time.perf_counter() - ended)
+            own = one.own_seconds()
+            took = {"cpu": make(one, training, done, steps)}
+            done += steps
+            if own is not None:
+                took["own"] = (one.own_seconds() or 0.0) - own
+            ended = time.perf_counter()
         print(json.dumps(took), file=answers, flush=True)
+
+
+def make(one: Watcher, training: Training, done: int, steps: int) -> float:
+    """So many steps; returns the seconds of processor time."""
+    cpu = time.process_time()
+    for step in range(done, done + steps):
+        x, y = training.batch()
+        one.before_step(step, x, y)
+        training.optimizer.zero_grad()
+        loss = one.backward(training, x, y)
+        one.after_backward(step, loss)
+        if training.clip is not None:
+            nn.utils.clip_grad_norm_(training.model.parameters(), training.clip)
+        training.optimizer.step()
+        one.after_step(step, loss)
+    return time.process_time() - cpu
 
 
 if __name__ == "__main__":
