@@ -29,9 +29,7 @@ ROWS = 256  # of a batch
 # After so many it is told. Where most columns have two numbers only (a binarised image), one of them may agree with two
 # classes by chance in 256 examples (1 of 135 draws from pairs of digits), so there the first word is after 1,024.
 EXAMPLES = (256, 1024, 4096)
-DIFFERENT = (
-    0.75  # of them must differ from each other: what is learnt by heart, twenty rows or one batch, proves nothing
-)
+DIFFERENT = 0.75  # of them must differ from each other: twenty rows or one batch, learnt by heart, prove nothing
 SEEN = 8  # examples of a class that count: one alone is always like itself
 CLASSES = ("cross_entropy", "nll_loss")
 BITS = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
