@@ -67,9 +67,9 @@ class Alarms:
         self._looked_at = self._step
         took = time.perf_counter() - started
         self._dearest = max(took, 0.5 * self._dearest)
-        if self._step < GRACE_STEPS:
+        if self._step < GRACE_STEPS and self._spent_early < GRACE:
             self._spent_early += took
-        else:
+        else:  # a run of slow steps is early for hours: its looks count like any other's
             self.spent += took
         for finding in new:
             self._said[finding.code] = finding.severity
