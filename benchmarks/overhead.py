@@ -31,7 +31,7 @@ ROUNDS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
 # What costs a per cent or two is measured more closely: beside an unwatched training of the same process, started anew
 # several times. (Starts, rounds in each.)
 CLOSELY = ["nothing again", "bedside", "bedside, loss only"]
-CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (2, 8), "gpt": (2, 12)}
+CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (1, 8), "gpt": (1, 12)}
 WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
 OF_GROWTH = [

@@ -100,12 +100,12 @@ def _vectors(size: int, count: int) -> Callable[[], tuple[Tensor, Tensor]]:
 WORKLOADS: dict[str, Workload] = {
     "mlp": Workload(mlp, _vectors(784, 64), warm_up=700, block=50, brief=300),
     "resnet": Workload(
-        residual_net, lambda: (torch.randn(64, 3, 32, 32), torch.randint(10, (64,))), warm_up=110, block=1
+        residual_net, lambda: (torch.randn(64, 3, 32, 32), torch.randint(10, (64,))), warm_up=155, block=1
     ),
     "gpt": Workload(
         GPT,
         lambda: (torch.randint(10_000, (8, 128)), torch.randint(10_000, (8 * 128,))),
-        warm_up=110,
+        warm_up=155,
         block=2,
         clip=1.0,
     ),
