@@ -24,7 +24,7 @@ def costs(table: Path, limits: Path) -> str:
 def _nets(rows: Sequence[Row]) -> str:
     nets = [net for net in NETS if any(row["workload"] == net for row in rows)]
     base = {net: next(row["base_ms"] for row in rows if row["workload"] == net and row["base_ms"]) for net in nets}
-    head = "| | " + " | ".join(f"{NETS[net]}, {float(base[net]):.3g} ms" for net in nets) + " |"
+    head = "| | " + " | ".join(f"{NETS[net]}, {_milliseconds(float(base[net]))} ms" for net in nets) + " |"
     watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in nets)
     lines = [head, "|---|" + "---|" * len(nets)]
     for watcher in watchers:
@@ -45,6 +45,10 @@ def _cell(rows: Sequence[Row], net: str, watcher: str) -> str:
 
 def _number(percent: float) -> str:
     return f"{percent:,.0f}" if abs(percent) >= 10 else f"{percent:.1f}"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _name(watcher: str) -> str:
