@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bedside import cli
-from bedside.zoo.score import read
+from bedside.zoo.score import ON_SHOW, read
 from bedside.zoo.specimens import ZOO
 
 QUICK = "learning-rate-1e-6"
@@ -55,13 +55,13 @@ def test_what_is_misspelt_is_refused_with_what_to_type(typed, words, said, tmp_p
 
 
 def test_the_score_is_written_and_a_worse_one_is_told(typed, tmp_path):
-    assert typed("score", "--only", QUICK, "--seeds", "100")[0] == 0
+    assert typed("score", "--only", QUICK, "--seeds", str(ON_SHOW))[0] == 0
     table = tmp_path / "benchmarks" / "zoo.csv"
     rows = read(table)
     assert [row.severity for row in rows] == ["healthy", "mild", "marked", "severe"]
     assert (tmp_path / ".cache" / "zoo" / "gallery" / f"{QUICK}.json").exists()
-    assert typed("score", "--only", QUICK, "--seeds", "100", "--check")[0] == 0
-    table.write_text(table.read_text().replace("healthy,100", "healthy,999"))
-    code, _, error = typed("score", "--only", QUICK, "--seeds", "100", "--check")
+    assert typed("score", "--only", QUICK, "--seeds", str(ON_SHOW), "--check")[0] == 0
+    table.write_text(table.read_text().replace(f"healthy,{ON_SHOW}", "healthy,999"))
+    code, _, error = typed("score", "--only", QUICK, "--seeds", str(ON_SHOW), "--check")
     assert code == 1
     assert "not in the table" in error
