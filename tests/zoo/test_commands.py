@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bedside import cli
-from bedside.zoo.score import ON_SHOW, read
+from bedside.zoo.score import ON_SHOW, PUBLISHED, read
 from bedside.zoo.specimens import ZOO
 
 QUICK = "learning-rate-1e-6"
@@ -65,3 +65,9 @@ def test_the_score_is_written_and_a_worse_one_is_told(typed, tmp_path):
     code, _, error = typed("score", "--only", QUICK, "--seeds", str(ON_SHOW), "--check")
     assert code == 1
     assert "not in the table" in error
+
+
+def test_the_help_names_the_published_seeds(typed):
+    code, out, _ = typed("score", "--help")
+    assert code == 0
+    assert ",".join(map(str, PUBLISHED)) in "".join(out.split())
