@@ -163,17 +163,17 @@ def _compiled() -> Kernels:
     # less than a block, in float64.
 
     @njit(**options)
-    def exactly(values: Any, start: int, stop: int) -> float:
+    def exactly(values: Any) -> float:
         total = 0.0
-        for j in range(start, stop):
+        for j in range(len(values)):
             value = np.float64(values[j])
             total += value * value
         return total
 
     @njit(**options)
-    def exact_change(old: Any, new: Any, start: int, stop: int) -> float:
+    def exact_change(old: Any, new: Any) -> float:
         total = 0.0
-        for j in range(start, stop):
+        for j in range(len(new)):
             difference = np.float64(np.float32(new[j] - old[j]))
             total += difference * difference
         return total
@@ -188,9 +188,11 @@ def _compiled() -> Kernels:
                 for j in range(block):
                     value = values[start + j]
                     sum_here += value * value
-                safe = least < sum_here < most
-                total += np.float64(sum_here) if safe else exactly(values, start, start + block)
-            out[i] = total + exactly(values, blocks * block, sizes[i])
+                if least < sum_here < most:
+                    total += np.float64(sum_here)
+                else:
+                    total += exactly(values[start : start + block])
+            out[i] = total + exactly(values[blocks * block :])
 
     @njit(types.void(whole, whole, whole, real, real), **options)
     def sum_changes(before: Any, after: Any, sizes: Any, change: Any, size: Any) -> None:
@@ -205,15 +207,19 @@ def _compiled() -> Kernels:
                     difference = value - old[start + j]
                     moved_here += difference * difference
                     sum_here += value * value
-                safe = least < moved_here < most
-                moved += np.float64(moved_here) if safe else exact_change(old, new, start, start + block)
-                safe = least < sum_here < most
-                total += np.float64(sum_here) if safe else exactly(new, start, start + block)
+                if least < moved_here < most:
+                    moved += np.float64(moved_here)
+                else:
+                    moved += exact_change(old[start : start + block], new[start : start + block])
+                if least < sum_here < most:
+                    total += np.float64(sum_here)
+                else:
+                    total += exactly(new[start : start + block])
                 for j in range(block):
                     old[start + j] = new[start + j]
             rest = blocks * block
-            change[i] = moved + exact_change(old, new, rest, sizes[i])
-            size[i] = total + exactly(new, rest, sizes[i])
+            change[i] = moved + exact_change(old[rest:], new[rest:])
+            size[i] = total + exactly(new[rest:])
             for j in range(rest, sizes[i]):
                 old[j] = new[j]
 
