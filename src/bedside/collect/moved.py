@@ -36,7 +36,8 @@ class Moved:
             small[i] if i in small else torch.empty_like(each, requires_grad=False) for i, each in enumerate(parameters)
         ]
         self._pairs = native.Pairs(self._olds)
-        self._guard = Guard(self._olds)
+        self._rows = KnownRows()
+        self._guard = Guard(self._olds, self._rows)
         self._trust = TRUST if gauge.on_cpu else 0
 
     def remember(self, parameters: Sequence[Tensor]) -> None:
@@ -60,29 +61,47 @@ class Moved:
         return found
 
     def _measure_one_by_one(self, parameters: Sequence[Tensor]) -> tuple[Floats, Floats]:
-        gauge, large = self._gauge, self._large
+        gauge, small = self._gauge, self._gauge.small
         change, size = np.zeros(gauge.count), np.zeros(gauge.count)
-        if gauge.small:
-            gather(self._new_views, [parameters[i] for i in gauge.small])
-            old, new = self._old_flat.numpy(), self._new_flat.numpy()
-            size[gauge.small] = squares_of(self._new_tables)
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if small:
+                gather(self._new_views, [parameters[i] for i in small])
+                old, new = self._old_flat.numpy(), self._new_flat.numpy()
+                size[small] = squares_of(self._new_tables, len(small))
                 np.subtract(new, old, out=old)
-            change[gauge.small] = squares_of(self._old_tables)
-            np.copyto(old, new)
-        for i in large:
-            change[i], size[i] = _change(self._olds[i], parameters[i])
+                change[small] = squares_of(self._old_tables, len(small))
+                np.copyto(old, new)
+            for i in self._large:
+                before, after = self._rows.of(-1 - i, self._olds[i]), self._rows.of(i, parameters[i])
+                if before is None or after is None or before.dtype != after.dtype:
+                    change[i], size[i] = _change_of_any(self._olds[i], parameters[i])
+                else:
+                    change[i], size[i] = _change(before, after)
         return change, size
+
+
+class KnownRows:
+    """Tensors as rows of numbers, without asking again for those that lie where they lay."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, Rows | None]] = {}
+
+    def of(self, place: int, tensor: Tensor) -> Rows | None:
+        """Its numbers as they lie in memory; None if numpy cannot read them there."""
+        address = tensor.data_ptr()
+        known = self._known.get(place)
+        if known is None or known[0] != address:
+            known = self._known[place] = (address, as_row(tensor) if _is_row(tensor) else None)
+        return known[1]
 
 
 class Guard:
     """Says whether parameters are still what was remembered of them. Most changes show in a tensor's version; what is
     done through `.data` does not, so a number is compared as well. A few tensors have their turn each time."""
 
-    def __init__(self, olds: Sequence[Tensor]) -> None:
+    def __init__(self, olds: Sequence[Tensor], rows: KnownRows) -> None:
         self.on = False
-        self._olds = [as_row(old) if _is_row(old) else None for old in olds]
-        self._news: dict[int, tuple[int, Rows]] = {}  # by place: an address and the numbers there
+        self._olds, self._rows = olds, rows
         self._turn = 0
         self._versions: list[int] = []
 
@@ -95,18 +114,12 @@ class Guard:
         places = self._places()
         if self._versions != [parameters[i]._version for i in places]:
             return False
-        old = self._olds[places[0]]
-        if old is None or not old.size:
+        place = places[0]
+        old, new = self._rows.of(-1 - place, self._olds[place]), self._rows.of(place, parameters[place])
+        if old is None or new is None or not old.size:
             return True
         spot = self._turn * STRIDE % old.size
-        one, other = old[spot], self._row(places[0], parameters[places[0]])[spot]
-        return bool(one == other or one != one)
-
-    def _row(self, place: int, parameter: Tensor) -> Rows:
-        address, known = parameter.data_ptr(), self._news.get(place)
-        if known is None or known[0] != address:
-            known = self._news[place] = (address, as_row(parameter))
-        return known[1]
+        return bool(old[spot] == new[spot] or old[spot] != old[spot])
 
     def _places(self) -> list[int]:
         count = len(self._olds)
@@ -114,23 +127,24 @@ class Guard:
         return [(first + i) % count for i in range(min(LOOKED_AT, count))]
 
 
-def _change(old: Tensor, new: Tensor) -> tuple[float, float]:
+def _change(old: Rows, new: Rows) -> tuple[float, float]:
     """(squared change, squared size), chunk by chunk while it is in the cache; `old` becomes `new`."""
-    if not (_is_row(old) and _is_row(new) and old.dtype is new.dtype):
-        _subtract([old], [new])
-        change = square(old)
-        gather([old], [new])
-        return change, square(new)
-    before, after = as_row(old), as_row(new)
     change = size = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, after.size, CHUNK):
-            one, other = before[start : start + CHUNK], after[start : start + CHUNK]
-            np.subtract(other, one, out=one)
-            change += dot_of(one)
-            size += dot_of(other)
-            np.copyto(one, other)
+    for start in range(0, new.size, CHUNK):
+        one, other = old[start : start + CHUNK], new[start : start + CHUNK]
+        np.subtract(other, one, out=one)
+        change += dot_of(one)
+        size += dot_of(other)
+        np.copyto(one, other)
     return change, size
+
+
+def _change_of_any(old: Tensor, new: Tensor) -> tuple[float, float]:
+    """The same for tensors that numpy cannot read as they lie."""
+    _subtract([old], [new])
+    change = square(old)
+    gather([old], [new])
+    return change, square(new)
 
 
 def _is_row(tensor: Tensor) -> bool:

@@ -62,12 +62,13 @@ class Gauge:
         return flat, [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
     def tables(self, flat: Tensor) -> list[Rows]:
-        """Such a buffer as one table per size, a row per tensor."""
+        """Such a buffer as one table per size, a row per tensor; one that is alone of its size as a row."""
         found, start, array = [], 0, flat.numpy()
         for size, alike in groupby(self._sizes):
-            end = start + size * len(list(alike))
-            found.append(array[start:end].reshape(-1, size))
-            start = end
+            count = len(list(alike))
+            table = array[start : start + size * count]
+            found.append(table if count == 1 else table.reshape(count, size))
+            start += size * count
         return found
 
     def squares(self, tensors: Sequence[Tensor | None]) -> Tensor | Floats:
@@ -79,7 +80,7 @@ class Gauge:
         out = np.zeros(self.count)
         if self.small:
             gather(self._views, [tensors[i] for i in self.small])
-            out[self.small] = squares_of(self._tables)
+            out[self.small] = squares_of(self._tables, len(self.small))
         for i in self.others:
             if (tensor := tensors[i]) is not None:
                 out[i] = square(tensor)
@@ -97,16 +98,22 @@ class Gauge:
         return out
 
 
-def squares_of(tables: Sequence[Rows]) -> Floats:
-    """The squared norm of every row of every table; once more in float64 where squares leave the range of float32."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = np.concatenate([dots(table, table) for table in tables], dtype=np.float64)
+def squares_of(tables: Sequence[Rows], count: int) -> Floats:
+    """The squared norm of every row of these tables, which have so many; once more in float64 where squares leave the
+    range of float32."""
+    found, place = np.empty(count), 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for table in tables:
+            if table.ndim == 1:
+                found[place] = np.dot(table, table)
+                place += 1
+            else:
+                found[place : place + len(table)] = dots(table, table)
+                place += len(table)
         if not (found.min() > SAFE[0] and found.max() < SAFE[1]):
-            rows = [row for table in tables for row in table]
+            rows = [row for table in tables for row in (table if table.ndim == 2 else [table])]
             for i in np.flatnonzero(~((found > SAFE[0]) & (found < SAFE[1]))):
-                if not (found[i] == 0 and not rows[i].any()):
-                    wide = rows[i].astype(np.float64)
-                    found[i] = np.dot(wide, wide)
+                found[i] = dot(rows[i])
     return found
 
 
