@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FrameType
 from typing import Any
 
@@ -26,6 +26,7 @@ class Eavesdropper:
     """`on()` replaces the functions, `off()` puts them back; `heard` gets name, caller, arguments and result."""
 
     def __init__(self, functions: Sequence[Function], heard: Heard) -> None:
+        self.deaf_to: Collection[int] = ()  # callers that it is not told of, by the id of their code
         self._functions = functions
         self._heard = heard
         self._on = False
@@ -88,13 +89,17 @@ class _Line:
         @functools.wraps(original)
         def heard(*args: Any, **kwargs: Any) -> Any:
             hearing = [listener for listener in listeners if not listener.inside]
+            if not hearing:
+                return original(*args, **kwargs)
             for listener in hearing:
                 listener.inside = True
             try:
                 result = original(*args, **kwargs)
-                if hearing:
-                    caller = _calling_module(sys._getframe(1))
-                    for listener in hearing:
+                frame = sys._getframe(1)
+                told = [listener for listener in hearing if id(frame.f_code) not in listener.deaf_to]
+                if told:
+                    caller = _calling_module(frame)
+                    for listener in told:
                         listener.told(name, caller, args, kwargs, result)
             finally:
                 for listener in hearing:

@@ -8,6 +8,8 @@ from sample to sample.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -40,17 +42,46 @@ def table(tensor: Tensor, turn: int, features_last: bool) -> Tensor:
     With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels of an
     image) a sample is one element of the batch, and its units are everything else.
     """
-    tensor = tensor.detach()
-    if tensor.dim() < 2:
-        return tensor.reshape(1, -1)[:, :ELEMENTS]
-    flat = tensor.reshape(-1, tensor.shape[-1]) if features_last else tensor.reshape(len(tensor), -1)
-    rows, columns = flat.shape
-    if rows * columns <= ELEMENTS:
-        return flat
-    many = min(rows, max(ROWS, ELEMENTS // columns))
-    first, step, many = spread(rows, many, turn)
-    start, stride, length = spread(columns, max(1, ELEMENTS // many), turn)
-    return flat[first : first + many * step : step, start : start + length * stride : stride]
+    return Cut.for_shape(tensor.shape, features_last).of(tensor.detach(), turn)
+
+
+class Cut(NamedTuple):
+    """Which rows and columns a `table` of tensors of one shape has: every how many, and how many."""
+
+    rows: int  # of the whole tensor
+    columns: int
+    row_step: int
+    samples: int
+    column_step: int
+    units: int
+
+    @staticmethod
+    def for_shape(shape: Sequence[int], features_last: bool) -> Cut:
+        count = math.prod(shape)
+        if len(shape) < 2:
+            return Cut(1, count, 1, 1, 1, min(count, ELEMENTS))
+        rows = count // shape[-1] if features_last else shape[0]
+        columns = count // rows
+        if count <= ELEMENTS:
+            return Cut(rows, columns, 1, rows, 1, columns)
+        _, row_step, samples = spread(rows, max(ROWS, ELEMENTS // columns), 0)
+        _, column_step, units = spread(columns, max(1, ELEMENTS // samples), 0)
+        return Cut(rows, columns, row_step, samples, column_step, units)
+
+    @property
+    def whole(self) -> bool:
+        return self.samples == self.rows and self.units == self.columns
+
+    def of(self, tensor: Tensor, turn: int) -> Tensor:
+        """The turn decides where rows and columns begin."""
+        if self.whole:
+            return tensor if tensor.dim() == 2 else tensor.reshape(self.rows, self.columns)
+        down, along = self.columns, 1  # how far apart rows and columns lie
+        if not tensor.is_contiguous():
+            tensor = tensor.reshape(self.rows, self.columns)
+            down, along = tensor.stride()
+        first = tensor.storage_offset() + (turn % self.row_step) * down + (turn % self.column_step) * along
+        return tensor.as_strided((self.samples, self.units), (self.row_step * down, self.column_step * along), first)
 
 
 def spread(count: int, most: int, turn: int) -> tuple[int, int, int]:
