@@ -21,7 +21,8 @@ from bedside.collect.summaries import Output, readers
 CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.AdaptiveAvgPool1d)
 ENTRIES = 4  # of a kept output: the module, the function it called or "", the tensor, its version or None of a copy
 
-_looks = attrgetter("shape", "dtype", "layout", "device")
+_looks = attrgetter("shape", "dtype", "is_cpu")
+_version = attrgetter("_version")
 
 
 class Heard:
@@ -32,14 +33,16 @@ class Heard:
         self.functions: list[str] = kept[1::ENTRIES]
         self.returned: list[Tensor] = kept[2::ENTRIES]
         versions: list[int | None] = kept[3::ENTRIES]
-        self.overwritten = [
-            place
-            for place, (tensor, version) in enumerate(zip(self.returned, versions, strict=True))
-            if version is not None and tensor._version != version
-        ]
         self.tensors = self.returned  # as they were when they were returned
+        self.overwritten: list[int] = []
         if copies:
             self.tensors = [copies.get(place, tensor) for place, tensor in enumerate(self.returned)]
+        if copies or list(map(_version, self.returned)) != versions:
+            self.overwritten = [
+                place
+                for place, (tensor, version) in enumerate(zip(self.returned, versions, strict=True))
+                if version is not None and tensor._version != version
+            ]
         self.looks = list(map(_looks, self.tensors))
 
 

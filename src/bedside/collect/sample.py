@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 ELEMENTS = 4096  # a share of zeros is then known to 0.8 points, a mean to 1.6 % of the spread
 ROWS = 64  # of these, so that both directions have enough to judge variation by
 COPIED = 1 << 16  # elements up to which a tensor with gaps is copied whole
+
+Whole = TypeVar("Whole", Tensor, NDArray[np.floating])
 
 
 def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
@@ -72,16 +76,13 @@ class Cut(NamedTuple):
     def whole(self) -> bool:
         return self.samples == self.rows and self.units == self.columns
 
-    def of(self, tensor: Tensor, turn: int) -> Tensor:
+    def of(self, whole: Whole, turn: int) -> Whole:
         """The turn decides where rows and columns begin."""
         if self.whole:
-            return tensor if tensor.dim() == 2 else tensor.reshape(self.rows, self.columns)
-        down, along = self.columns, 1  # how far apart rows and columns lie
-        if not tensor.is_contiguous():
-            tensor = tensor.reshape(self.rows, self.columns)
-            down, along = tensor.stride()
-        first = tensor.storage_offset() + (turn % self.row_step) * down + (turn % self.column_step) * along
-        return tensor.as_strided((self.samples, self.units), (self.row_step * down, self.column_step * along), first)
+            return whole if whole.ndim == 2 else whole.reshape(self.rows, self.columns)
+        top, left = turn % self.row_step, turn % self.column_step
+        bottom, right = top + self.samples * self.row_step, left + self.units * self.column_step
+        return whole.reshape(self.rows, self.columns)[top : bottom : self.row_step, left : right : self.column_step]
 
 
 def spread(count: int, most: int, turn: int) -> tuple[int, int, int]:

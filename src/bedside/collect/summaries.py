@@ -8,6 +8,7 @@ for many steps at once. Elsewhere outputs of equal shape are stacked, and nothin
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -61,7 +62,8 @@ class Output(NamedTuple):
 
 
 # The sums of a sheet: those over all elements, then those that take a second look.
-TOTAL, SQUARE, NONZERO, SATURATED, BY_UNIT, BY_SAMPLE, LARGEST, BAD = range(8)
+TOTAL, SQUARE, NONZERO, SATURATED, BY_UNIT, BY_SAMPLE, LARGEST_SQUARE, BAD = range(8)
+EXACT = (torch.float32, torch.float64)
 
 
 class Sheets:
@@ -98,7 +100,7 @@ class Sheets:
             columns = [
                 shares[:, TOTAL],
                 np.sqrt(square),
-                sums[:, LARGEST],
+                np.sqrt(sums[:, LARGEST_SQUARE]),
                 1 - shares[:, NONZERO],
                 shares[:, BAD],
                 _variation(square, shares[:, BY_UNIT] / samples, samples),
@@ -112,9 +114,8 @@ class Room:
     """What all sheets are worked out in, one after the other: memory that is in the cache already."""
 
     def __init__(self, elements: int) -> None:
-        self.values = torch.empty(elements)
-        self.wide, self.squares = np.empty(elements), np.empty(elements)
-        self.there = np.empty(elements, np.bool_)
+        self.narrow = torch.empty(elements)
+        self.wide, self.squares = np.empty(elements), np.empty(elements)  # variation is a small difference
 
 
 class Sheet:
@@ -126,51 +127,45 @@ class Sheet:
         shape, size = (outputs[0].cut.samples, sum(widths)), _elements(outputs)
         self._starts = np.cumsum([0, *widths[:-1]])
         self._width = widths[0] if len(set(widths)) == 1 else None
-        as_they_are = all(output.cut.whole and len(output.shape) == 2 for output in outputs)
+        as_they_are = all(o.cut.whole and len(o.shape) == 2 and o.dtype is torch.float32 for o in outputs)
         self._pick = itemgetter(*(output.place for output in outputs)) if as_they_are and len(outputs) > 1 else None
-        precise = outputs[0].dtype is torch.float64
-        self._tensor = (torch.empty(size, dtype=torch.float64) if precise else room.values[:size]).view(shape)
-        self._values = self._tensor.numpy()
-        # Variation is a small difference of large numbers.
-        self._wide = self._values if precise else room.wide[:size].reshape(shape)
+        self._narrow = room.narrow[:size].view(shape)
+        self._wide = room.wide[:size].reshape(shape)
         self._squares = room.squares[:size].reshape(shape)
-        self._there = room.there[:size].reshape(shape)
         self._sums = np.zeros((BY_UNIT + 1, sum(widths)))
-        self._samples, self._units = np.ones(shape[0]), np.ones(widths[0])
+        self._samples, self._units, self._outputs = np.ones(shape[0]), np.ones(widths[0]), np.ones(len(outputs))
         self._saturating = list(_runs(outputs))
 
     def add_up(self, tensors: Sequence[Tensor], turn: int, into: Floats) -> None:
         self._lay_out(tensors, turn)
-        values, wide, sums, starts, ones = self._values, self._wide, self._sums, self._starts, self._samples
-        if wide is not values:
-            np.copyto(wide, values)
         # Sums by products: BLAS adds several times faster than numpy does.
+        wide, squares, sums, starts, ones = self._wide, self._squares, self._sums, self._starts, self._samples
         np.dot(ones, wide, out=sums[TOTAL])
-        np.multiply(wide, wide, out=self._squares)
-        np.dot(ones, self._squares, out=sums[SQUARE])
-        np.not_equal(values, 0, out=self._there)
-        sums[NONZERO] = np.add.reduce(self._there.view(np.uint8), axis=0, dtype=np.uint16)
-        for kind, columns in self._saturating:
-            assert kind.saturated is not None
-            sums[SATURATED, columns] = kind.saturated(values[:, columns]).sum(axis=0)
         np.multiply(sums[TOTAL], sums[TOTAL], out=sums[BY_UNIT])
-        np.add.reduceat(sums, starts, axis=1, out=into[: BY_UNIT + 1])
         if self._width is None:
             by_sample = np.add.reduceat(wide, starts, axis=1)
         else:
             by_sample = np.dot(wide.reshape(-1, self._width), self._units).reshape(len(wide), -1)
-        np.dot(ones, by_sample * by_sample, out=into[BY_SAMPLE])
-        np.absolute(values, out=values)
-        into[LARGEST] = np.maximum.reduceat(np.maximum.reduce(values, axis=0), starts)
-        if not np.isfinite(into[SQUARE]).all():
-            into[BAD] = np.add.reduceat((~np.isfinite(values)).sum(axis=0), starts)
+        np.dot(ones, np.multiply(by_sample, by_sample), out=into[BY_SAMPLE])
+        np.multiply(wide, wide, out=squares)
+        np.dot(ones, squares, out=sums[SQUARE])
+        into[LARGEST_SQUARE] = np.maximum.reduceat(np.maximum.reduce(squares, axis=0), starts)
+        np.not_equal(wide, 0, out=squares)
+        np.dot(ones, squares, out=sums[NONZERO])
+        for kind, columns in self._saturating:
+            assert kind.saturated is not None
+            sums[SATURATED, columns] = kind.saturated(wide[:, columns]).sum(axis=0)
+        np.add.reduceat(sums, starts, axis=1, out=into[: BY_UNIT + 1])
+        if not math.isfinite(np.dot(self._outputs, into[SQUARE])):
+            into[BAD] = np.add.reduceat((~np.isfinite(wide)).sum(axis=0), starts)
 
     def _lay_out(self, tensors: Sequence[Tensor], turn: int) -> None:
         if self._pick is not None:
-            parts = self._pick(tensors)
+            torch.cat(self._pick(tensors), 1, out=self._narrow)
+            np.copyto(self._wide, self._narrow.numpy())
         else:
-            parts = [output.cut.of(tensors[output.place], turn) for output in self.outputs]
-        torch.cat(parts, 1, out=self._tensor)
+            parts = [_cut(tensors[output.place], output.cut, turn) for output in self.outputs]
+            np.concatenate(parts, axis=1, out=self._wide)
 
 
 class Stack:
@@ -185,7 +180,7 @@ class Stack:
     def read(self, tensors: Sequence[Tensor], turn: int) -> Tensor:
         """(outputs, vitals), on the device."""
         stacked = torch.stack([output.cut.of(tensors[output.place], turn) for output in self._outputs])
-        stacked = stacked if stacked.dtype in (torch.float32, torch.float64) else stacked.float()
+        stacked = stacked if stacked.dtype in EXACT else stacked.float()
         flat = stacked.flatten(1)
         square = flat.double().square().mean(1)
         saturated = torch.full_like(square, MISSING)
@@ -221,10 +216,10 @@ def readers(outputs: Sequence[Output], tensors: Sequence[Tensor]) -> list[Sheets
 
 
 def _sheets(outputs: Sequence[Output]) -> Iterator[list[Output]]:
-    """Side by side go those with equally many samples and the same precision, equal widths and kinds together."""
+    """Side by side go those with equally many samples, equal widths and kinds together."""
 
-    def kin(output: Output) -> tuple[int, bool]:
-        return output.cut.samples, output.dtype is torch.float64
+    def kin(output: Output) -> int:
+        return output.cut.samples
 
     def within(output: Output) -> tuple[int, str]:
         return output.cut.units, output.kind.name if output.kind is not None and output.saturates else ""
@@ -251,6 +246,13 @@ def _runs(outputs: Sequence[Output]) -> Iterator[tuple[Kind, slice]]:
         if kind is not None:
             yield kind, slice(start, end)
         start = end
+
+
+def _cut(tensor: Tensor, cut: Cut, turn: int) -> NDArray[np.floating]:
+    """What is looked at, in a precision that numpy knows."""
+    if tensor.dtype in EXACT:
+        return cut.of(tensor.numpy(force=True), turn)
+    return cut.of(tensor, turn).float().numpy(force=True)
 
 
 def _variation(square: Floats, explained: Floats, counts: Floats) -> Floats:
