@@ -130,10 +130,11 @@ class Activations(Collector):
 
     def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
         try:
-            if type(output) is not Tensor:
-                output = next(iter(floating_in(output)), None)
-            if output is not None:
-                self._keep(module, "", output)
+            if type(output) is Tensor and not self._overwritten and not output.is_inference():
+                self._kept += (module, "", output, output._version)  # as _keep does, without the call
+            else:
+                for tensor in floating_in(output)[:1]:
+                    self._keep(module, "", tensor)
         except Exception as error:
             self._ear.error = error
 
