@@ -3,7 +3,7 @@
 On the CPU a call costs more than the arithmetic of a small output. So outputs with equally many samples lie side by
 side on one *sheet*, a row per sample and a column per unit, and a few calls read all of them, however many there are
 and whatever their widths. At the step only sums are added up; what they come to is worked out when rows are asked for,
-for many steps at once. Elsewhere outputs of equal shape are stacked, and nothing is read before the freight is unloaded.
+for many steps at once. Elsewhere outputs of equal shape are stacked, and nothing is read before the freight arrives.
 """
 
 from __future__ import annotations
@@ -174,8 +174,10 @@ class Stack:
     def __init__(self, outputs: Sequence[Output]) -> None:
         self._outputs = outputs
         self.owners = [output.owner for output in outputs]
-        saturating = [output for output in outputs if output.saturates]
-        self._kinds = {kind: [i for i, o in enumerate(outputs) if o.kind is kind] for o in saturating if (kind := o.kind)}
+        self._kinds: dict[Kind, list[int]] = defaultdict(list)
+        for place, output in enumerate(outputs):
+            if output.kind is not None and output.saturates:
+                self._kinds[output.kind].append(place)
 
     def read(self, tensors: Sequence[Tensor], turn: int) -> Tensor:
         """(outputs, vitals), on the device."""
