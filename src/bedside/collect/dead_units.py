@@ -126,7 +126,7 @@ class Quiet:
         self._positions = (self._positions + self._passed) * ~fired
         dead = self._positions >= self._enough
         if device.type == "cpu":
-            counts = np.add.reduceat(np.stack([fired, dead]), self._starts, axis=1, dtype=np.float64)
+            counts = np.add.reduceat(np.stack([fired, dead]).astype(np.float64), self._starts, axis=1)
             return np.concatenate([counts, [known]]).T
         sums = torch.stack([fired, dead]).cumsum(1)[:, self._ends]
         sums[:, 1:] -= sums[:, :-1].clone()

@@ -54,7 +54,7 @@ class Elements:
     def count(self, *marked: Any) -> Any:
         """How many are marked, of each tensor; a line for each of these."""
         if self.here:
-            return np.add.reduceat(np.stack(marked), self._starts, axis=1, dtype=np.float64)
+            return np.add.reduceat(np.stack(marked).astype(np.float64), self._starts, axis=1)
         sums = torch.stack(marked).cumsum(1)[:, torch.as_tensor(self._ends - 1, device=self.device)].double()
         return sums.diff(prepend=sums.new_zeros(len(marked), 1))
 
