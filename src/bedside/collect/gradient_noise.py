@@ -67,8 +67,8 @@ class GradientNoise(Collector):
         layout = self.patient.layout
         if self._layout is not layout:
             self._layout, self._elements = layout, Elements(readable(optimizer, layout))
-            counts = np.asarray(self._elements.counts)
-            sizes = np.asarray([t.numel() for t in self._elements.tensors])
+            counts = np.asarray(self._elements.counts, np.int64)
+            sizes = np.asarray([t.numel() for t in self._elements.tensors], np.int64)
             weights = np.sqrt(sizes / counts).repeat(counts).astype(np.float32)
             self._weights = weights if self._elements.here else torch.as_tensor(weights, device=self._elements.device)
         if not self._elements.tensors:
