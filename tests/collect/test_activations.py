@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from bedside.collect.eavesdrop import FIRST, SELDOM
-from bedside.collect.sample import ELEMENTS, coprime_stride, sample, table
+from bedside.collect.sample import ELEMENTS, Cut, coprime_stride, sample
 
 
 class Net(nn.Module):
@@ -175,7 +175,8 @@ def test_any_memory_layout_can_be_sampled(how):
 def test_a_table_is_spread_over_samples_and_units(shape):
     tensor = torch.randn(shape)
     for features_last in (True, False):
-        views = [table(tensor, turn, features_last) for turn in range(5)]
+        cut = Cut.for_shape(tensor.shape, features_last)
+        views = [cut.of(tensor, turn) for turn in range(5)]
         assert len({view.shape for view in views}) == 1
         assert views[0].numel() <= ELEMENTS
         assert views[0].dim() == 2

@@ -95,3 +95,16 @@ def test_a_device_gives_the_same_numbers_as_the_cpu():
     near, far = read(Sheets(outputs), tensors, 3), read(Stack(outputs), tensors, 3)
     for owner, row in near.items():
         assert far[owner] == pytest.approx(row, rel=1e-5, abs=1e-7, nan_ok=True)
+
+
+def test_images_with_channels_last_are_read_without_copying_them():
+    torch.manual_seed(0)
+    image = torch.randn(16, 8, 5, 5).to(memory_format=torch.channels_last) + torch.arange(8.0)[:, None, None]
+    [output] = outputs_of([image], [None])
+    found = read(Sheets([output]), [image], 0)["layer0"]
+    assert output.cut.whole
+    assert found == pytest.approx(alone(output, image, 0), rel=1e-5, nan_ok=True)
+    larger = image.repeat(4, 1, 4, 4).contiguous(memory_format=torch.channels_last)
+    [output] = outputs_of([larger], [None])
+    found = read(Sheets([output]), [larger], 0)["layer0"]
+    assert found[:2] == pytest.approx(alone(output, larger, 0)[:2], rel=0.05)

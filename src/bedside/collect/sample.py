@@ -40,17 +40,9 @@ def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
     return sample(tensor[turn % (len(tensor) - slices + 1) :][:slices].reshape(-1), turn, most)
 
 
-def table(tensor: Tensor, turn: int, features_last: bool) -> Tensor:
-    """A view of at most `ELEMENTS` elements as (samples, units); equally many for tensors of the same shape.
-
-    With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels of an
-    image) a sample is one element of the batch, and its units are everything else.
-    """
-    return Cut.for_shape(tensor.shape, features_last).of(tensor.detach(), turn)
-
-
 class Cut(NamedTuple):
-    """Which rows and columns a `table` of tensors of one shape has: every how many, and how many."""
+    """At most `ELEMENTS` elements of tensors of one shape, as a table of (samples, units): every how many rows and
+    columns, and how many of them."""
 
     rows: int  # of the whole tensor
     columns: int
@@ -61,6 +53,8 @@ class Cut(NamedTuple):
 
     @staticmethod
     def for_shape(shape: Sequence[int], features_last: bool) -> Cut:
+        """With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels
+        of an image) a sample is one element of the batch, and its units are everything else."""
         count = math.prod(shape)
         if len(shape) < 2:
             return Cut(1, count, 1, 1, 1, min(count, ELEMENTS))
@@ -77,7 +71,7 @@ class Cut(NamedTuple):
         return self.samples == self.rows and self.units == self.columns
 
     def of(self, whole: Whole, turn: int) -> Whole:
-        """The turn decides where rows and columns begin."""
+        """A view of such a tensor, or array; the turn decides where rows and columns begin."""
         if self.whole:
             return whole if whole.ndim == 2 else whole.reshape(self.rows, self.columns)
         top, left = turn % self.row_step, turn % self.column_step

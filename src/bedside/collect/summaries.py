@@ -164,7 +164,7 @@ class Sheet:
             torch.cat(self._pick(tensors), 1, out=self._narrow)
             np.copyto(self._wide, self._narrow.numpy())
         else:
-            parts = [_cut(tensors[output.place], output.cut, turn) for output in self.outputs]
+            parts = [_array(output, tensors[output.place], turn) for output in self.outputs]
             np.concatenate(parts, axis=1, out=self._wide)
 
 
@@ -181,7 +181,7 @@ class Stack:
 
     def read(self, tensors: Sequence[Tensor], turn: int) -> Tensor:
         """(outputs, vitals), on the device."""
-        stacked = torch.stack([output.cut.of(tensors[output.place], turn) for output in self._outputs])
+        stacked = torch.stack([o.cut.of(_in_one_piece(tensors[o.place]), turn) for o in self._outputs])
         stacked = stacked if stacked.dtype in EXACT else stacked.float()
         flat = stacked.flatten(1)
         square = flat.double().square().mean(1)
@@ -250,11 +250,19 @@ def _runs(outputs: Sequence[Output]) -> Iterator[tuple[Kind, slice]]:
         start = end
 
 
-def _cut(tensor: Tensor, cut: Cut, turn: int) -> NDArray[np.floating]:
-    """What is looked at, in a precision that numpy knows."""
+def _array(output: Output, tensor: Tensor, turn: int) -> NDArray[np.floating]:
+    """What is looked at of it, in a precision that numpy knows."""
     if tensor.dtype in EXACT:
-        return cut.of(tensor.numpy(force=True), turn)
-    return cut.of(tensor, turn).float().numpy(force=True)
+        return output.cut.of(_in_one_piece(tensor).numpy(force=True), turn)
+    return output.cut.of(_in_one_piece(tensor), turn).float().numpy(force=True)
+
+
+def _in_one_piece(tensor: Tensor) -> Tensor:
+    """Images whose channels come last in memory, in that order: otherwise all of them would be copied to look at a
+    few, and which unit is which does not matter here."""
+    if tensor.dim() == 4 and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=torch.channels_last):
+        return tensor.permute(0, 2, 3, 1)
+    return tensor
 
 
 def _variation(square: Floats, explained: Floats, counts: Floats) -> Floats:
