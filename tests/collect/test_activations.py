@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from bedside.collect.sample import ELEMENTS, coprime_stride, sample, table
+from bedside.collect.eavesdrop import FIRST, SELDOM
+from bedside.collect.sample import ELEMENTS, Cut, coprime_stride, sample
 
 
 class Net(nn.Module):
@@ -174,7 +175,8 @@ def test_any_memory_layout_can_be_sampled(how):
 def test_a_table_is_spread_over_samples_and_units(shape):
     tensor = torch.randn(shape)
     for features_last in (True, False):
-        views = [table(tensor, turn, features_last) for turn in range(5)]
+        cut = Cut.for_shape(tensor.shape, features_last)
+        views = [cut.of(tensor, turn) for turn in range(5)]
         assert len({view.shape for view in views}) == 1
         assert views[0].numel() <= ELEMENTS
         assert views[0].dim() == 2
@@ -221,3 +223,51 @@ def test_functions_are_heard_by_the_module_that_called_them(tmp_path):
     model = nn.Sequential(Block(), Block(), nn.Softmax(-1))
     owners = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=1).owners("zero_fraction")
     assert owners == ["0.relu", "0.linear", "0.relu#2", "1.relu", "1.linear", "1.relu#2", "2"]
+
+
+def test_when_shapes_or_calls_change_the_plan_is_made_anew(tmp_path):
+    torch.manual_seed(0)
+    model = Net()
+    seen = recorded(model, ["gate", "head.0"])
+    run = train(model, tmp_path, lambda step: torch.randn(4 + step % 3, 1, 8, 8), steps=9)
+    for name, outputs in seen.items():
+        rms = [slow(each)["activation_rms"] for each in outputs]
+        assert run.series("activation_rms", name).values == pytest.approx(rms, rel=1e-5)
+
+
+def test_a_function_that_is_called_late_is_found(tmp_path):
+    steps = FIRST + 2 * SELDOM
+
+    class Late(nn.Module):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return torch.tanh(x) if self.calls > FIRST + 5 else x + 0
+
+    model = nn.Sequential(nn.Linear(8, 8), Late(), nn.Linear(8, 2))
+    run = train(model, tmp_path, lambda step: torch.randn(16, 8), steps=steps)
+    heard = run.series("saturated_fraction", "1.tanh").steps
+    assert heard[0] <= FIRST + SELDOM
+    assert heard.tolist() == list(range(heard[0], steps))
+
+
+def test_relu6_is_saturated_at_six(tmp_path):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU6(), nn.Linear(8, 2))
+    nn.init.constant_(model[0].bias, 3.0)  # above one, below six
+    run = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=2)
+    assert run.series("saturated_fraction", "1").last == 0
+    [event] = run.events_of("nonlinearities")
+    assert event.data == {"1": "relu6"}
+
+
+def test_a_subclass_of_a_non_linearity_is_heard_by_its_function(tmp_path):
+    class Twice(nn.ReLU):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    model = nn.Sequential(nn.Linear(8, 8), Twice(), nn.Linear(8, 8), nn.ReLU(inplace=True), nn.Linear(8, 2))
+    run = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=3)
+    assert run.owners("zero_fraction") == ["0", "1.relu", "1", "2", "3", "4"]
+    assert run.series("zero_fraction", "3").last > 0.2

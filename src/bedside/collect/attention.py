@@ -49,12 +49,8 @@ class Attention(Collector):
         self._found: list[tuple[str, Tensor]] = []
         self._waiting: list[tuple[int, list[tuple[str, int]], Ticket]] = []
         self._turn = 0
-        self._idle = 0
 
     def reads(self, forward: Forward) -> bool:
-        if self._idle > 3 and self._turn % 10:  # a model without attention is asked only now and then
-            self._turn += 1
-            return False
         began = time.perf_counter()
         if not self._names:
             self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
@@ -66,7 +62,6 @@ class Attention(Collector):
 
     def read(self) -> None:
         self._ear.off()
-        self._idle = 0 if self._found else self._idle + 1
         if self._ear.error is not None:
             raise self._ear.error
 

@@ -4,18 +4,23 @@
 when it leaves. The caller is found on the stack: the innermost `self` that is a module. A function that calls another
 one of the list (`F.relu` calls `torch.relu`) is heard once. Several may listen to one function: it is replaced once,
 and the caller is looked for once.
+
+A function that the first forwards did not call is replaced only now and then. That saves most of the time; and from
+Python 3.13 on, a class that was changed a thousand times (`torch.Tensor`, for its methods) is slower ever after.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FrameType
 from typing import Any
 
 from torch import nn
 
+FIRST = 20  # forwards in which all functions are listened to
+SELDOM = 50  # and one in so many later, in case one is called that was not
 DEEPEST = 12  # frames between the function and the module that called it: decorators and helpers take a few
 
 Heard = Callable[[str, nn.Module | None, tuple[Any, ...], dict[str, Any], Any], None]
@@ -26,30 +31,33 @@ class Eavesdropper:
     """`on()` replaces the functions, `off()` puts them back; `heard` gets name, caller, arguments and result."""
 
     def __init__(self, functions: Sequence[Function], heard: Heard) -> None:
-        self._functions = functions
+        self.deaf_to: Collection[int] = ()  # callers that it is not told of, by the id of their code
+        self._lines = [_LINES.setdefault(each, _Line(*each)) for each in functions]
         self._heard = heard
-        self._on = False
+        self._turn = 0
+        self._on: Sequence[_Line] = ()
+        self._used: set[_Line] = set()  # those that were heard
         self.inside = False
         self.error: Exception | None = None  # what went wrong while listening; the caller must not feel it
 
     def on(self) -> None:
         if not self._on:
-            self._on = True
-            for each in self._functions:
-                if each not in _LINES:
-                    _LINES[each] = _Line(*each)
-                _LINES[each].add(self)
+            everything = self._turn < FIRST or self._turn % SELDOM == 0
+            self._turn += 1
+            self._on = self._lines if everything else [line for line in self._lines if line in self._used]
+            for line in self._on:
+                line.add(self)
 
     def off(self) -> None:
-        if self._on:
-            self._on = False
-            for each in self._functions:
-                _LINES[each].remove(self)
+        on, self._on = self._on, ()
+        for line in on:
+            line.remove(self)
 
-    def told(self, name: str, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
+    def told(self, line: _Line, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
+        self._used.add(line)
         if self.error is None:
             try:
-                self._heard(name, caller, args, kwargs, result)
+                self._heard(line.name, caller, args, kwargs, result)
             except Exception as error:
                 self.error = error
 
@@ -58,7 +66,8 @@ class _Line:
     """One function, and who listens to it. What replaces it is made once and kept: that takes longer than a call."""
 
     def __init__(self, home: Any, name: str) -> None:
-        self._home, self._name = home, name
+        self.name = name
+        self._home = home
         self._listeners: list[Eavesdropper] = []
         self._original: Any = None
         self._replacement: Any = None
@@ -68,34 +77,38 @@ class _Line:
         self._listeners.append(listener)
         if len(self._listeners) > 1:
             return
-        original = getattr(self._home, self._name)
+        original = getattr(self._home, self.name)
         if original is not self._original:
             self._original, self._replacement = original, self._made(original)
-        self._was_its_own = self._name in vars(self._home)
-        setattr(self._home, self._name, self._replacement)
+        self._was_its_own = self.name in vars(self._home)
+        setattr(self._home, self.name, self._replacement)
 
     def remove(self, listener: Eavesdropper) -> None:
         self._listeners.remove(listener)
         if not self._listeners:
             if self._was_its_own:
-                setattr(self._home, self._name, self._original)
+                setattr(self._home, self.name, self._original)
             else:
-                delattr(self._home, self._name)  # a method that torch.Tensor inherits
+                delattr(self._home, self.name)  # a method that torch.Tensor inherits
 
     def _made(self, original: Any) -> Any:
-        listeners, name = self._listeners, self._name
+        listeners, line = self._listeners, self
 
         @functools.wraps(original)
         def heard(*args: Any, **kwargs: Any) -> Any:
             hearing = [listener for listener in listeners if not listener.inside]
+            if not hearing:
+                return original(*args, **kwargs)
             for listener in hearing:
                 listener.inside = True
             try:
                 result = original(*args, **kwargs)
-                if hearing:
-                    caller = _calling_module(sys._getframe(1))
-                    for listener in hearing:
-                        listener.told(name, caller, args, kwargs, result)
+                frame = sys._getframe(1)
+                told = [listener for listener in hearing if id(frame.f_code) not in listener.deaf_to]
+                if told:
+                    caller = _calling_module(frame)
+                    for listener in told:
+                        listener.told(line, caller, args, kwargs, result)
             finally:
                 for listener in hearing:
                     listener.inside = False

@@ -12,10 +12,10 @@ Only a few elements of each gradient are kept, the same ones at every step, whic
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
@@ -37,7 +37,7 @@ class GradientNoise(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._due = False
-        self._last: tuple[int, Tensor] | None = None  # step, elements
+        self._last: tuple[int, Any] | None = None  # step, elements
         self._pairs: list[tuple[int, Ticket]] = []
         self._signal = self._noise = 0.0
         self._layout: Layout | None = None
@@ -56,25 +56,28 @@ class GradientNoise(Collector):
             return
         if follows and self._last is not None and self._last[1].shape == now.shape:
             before = self._last[1]
-            products = torch.stack([before @ now, before @ before, now @ now]).double()
-            self._pairs.append((step, self.freight.put(products)))
+            with np.errstate(all="ignore"):
+                products = [before @ now, before @ before, now @ now]
+            together = np.asarray(products, np.float64) if self._elements.here else torch.stack(products).double()
+            self._pairs.append((step, self.freight.put(together)))
         self._last = (step, now) if self._due else None
 
-    def _elements_of(self, optimizer: Optimizer) -> Tensor | None:
+    def _elements_of(self, optimizer: Optimizer) -> Any:
         """A few elements of every gradient, weighted so that their products estimate those of the whole."""
         layout = self.patient.layout
         if self._layout is not layout:
             self._layout, self._elements = layout, Elements(readable(optimizer, layout))
-            sizes = torch.tensor([t.numel() for t in self._elements.tensors], dtype=torch.long)
-            counts = torch.tensor(self._elements.counts, dtype=torch.long)
-            self._weights = (sizes / counts).sqrt().repeat_interleave(counts)
+            counts = np.asarray(self._elements.counts, np.int64)
+            sizes = np.asarray([t.numel() for t in self._elements.tensors], np.int64)
+            weights = np.sqrt(sizes / counts).repeat(counts).astype(np.float32)
+            self._weights = weights if self._elements.here else torch.as_tensor(weights, device=self._elements.device)
         if not self._elements.tensors:
             return None
         self._row = 1 - self._row  # the other one holds the step before
         now = self._elements.pick(gradients(self._elements.tensors), 0, self._row)
-        if self._weights.device != now.device:
-            self._weights = self._weights.to(now.device)
-        return now.mul_(self._weights)
+        with np.errstate(all="ignore"):
+            now *= self._weights
+        return now
 
     def detach(self, step: int) -> None:
         self._due = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ class Inputs(Collector):
         self._every: list[tuple[int, list[Number]]] = []
         self._due = False
         self._sampled: list[tuple[int, Ticket]] = []
-        self._statistics: Tensor | None = None
-        self._bad_targets: list[Tensor] = []
+        self._statistics: Tensor | np.ndarray | None = None
+        self._bad_targets: list[Tensor | float] = []
         self._turn = 0
 
     # The moments of every step.
@@ -83,9 +83,12 @@ class Inputs(Collector):
     def detach(self, step: int) -> None:
         self._due = False
         if self._statistics is not None:
-            bad = [each.to(self._statistics.device).double() for each in self._bad_targets]
-            targets = torch.stack(bad).sum() if bad else torch.tensor(MISSING, dtype=torch.float64)
-            row = torch.cat([self._statistics, targets.to(self._statistics.device).reshape(1)])
+            targets = total(self._bad_targets) if self._bad_targets else MISSING
+            if isinstance(self._statistics, np.ndarray) and isinstance(targets, float):
+                row: Tensor | np.ndarray = np.append(self._statistics, targets)
+            else:
+                statistics = torch.as_tensor(self._statistics)
+                row = torch.cat([statistics, torch.as_tensor(targets, device=statistics.device).double().reshape(1)])
             self._sampled.append((step, self.freight.put(row)))
             self._statistics, self._bad_targets = None, []
 
@@ -119,30 +122,39 @@ def first_input(values: Any) -> Tensor | None:
     return next((t for t in every if t.is_floating_point()), every[0] if every else None)
 
 
-def statistics(inputs: list[Tensor], turn: int) -> Tensor | None:
+def statistics(inputs: list[Tensor], turn: int) -> Tensor | np.ndarray | None:
     """Mean, spread and largest absolute value of the first, and how many of all hold NaN or infinity."""
     if not inputs:
         return None
-    if all(each.device.type == "cpu" for each in inputs):
-        return torch.from_numpy(_statistics_here(inputs, turn))
+    bad = total([is_bad(each.detach()) for each in inputs])
+    if isinstance(bad, float):
+        return _statistics_here(inputs[0], turn, bad)
     values = sample(inputs[0], turn).double()
-    bad = torch.stack([is_bad(each.detach()).to(values.device).double() for each in inputs]).sum()
-    return torch.stack([values.mean(), values.std(correction=0), values.abs().max(), bad])
+    return torch.stack([values.mean(), values.std(correction=0), values.abs().max(), bad.to(values.device)])
 
 
-def _statistics_here(inputs: list[Tensor], turn: int) -> np.ndarray:
+def _statistics_here(batch: Tensor, turn: int, bad: float) -> np.ndarray:
     """The same on the CPU, where numpy takes a fifth of the time."""
-    values = sample(inputs[0], turn).double().numpy()
+    values = sample(batch, turn).double().numpy()
     with np.errstate(all="ignore"):
         mean = values.sum() / values.size
         spread = np.sqrt(((values - mean) ** 2).sum() / values.size)
-        bad = sum(not math.isfinite(total_of(each.detach()).tolist()) for each in inputs)
         return np.asarray([mean, spread, max(values.max(), -values.min()), bad])
 
 
-def is_bad(tensor: Tensor) -> Tensor:
+def is_bad(tensor: Tensor) -> Tensor | float:
     """Whether there is a NaN or an infinity anywhere: their sum is not finite (a sum reads memory at full speed)."""
+    if tensor.is_cpu:
+        return float(not math.isfinite(total_of(tensor).tolist()))
     return ~torch.isfinite(total_of(tensor))
+
+
+def total(numbers: Sequence[Tensor | float]) -> Tensor | float:
+    """Their sum, on a device if one of them lies there."""
+    far = next((each.device for each in numbers if isinstance(each, Tensor)), None)
+    if far is None:
+        return float(sum(numbers))
+    return torch.stack([torch.as_tensor(each, device=far).double() for each in numbers]).sum()
 
 
 def total_of(tensor: Tensor) -> Tensor:

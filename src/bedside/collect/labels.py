@@ -35,10 +35,10 @@ class Labels(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._due = False
-        self._recent: Tensor | None = None
-        self._all: Tensor | None = None
+        self._recent: Any = None  # counts per class: an array on the CPU, elsewhere a tensor
+        self._all: Any = None
         self._moments: Tensor | None = None  # per column of a regression target: count, sum, sum of squares
-        self._reading: Tensor | None = None
+        self._reading: Tensor | np.ndarray | None = None
         self._waiting: list[tuple[int, Ticket]] = []
         self._totals: list[tuple[str, Ticket]] = []
         self._told_classes = 0
@@ -78,7 +78,7 @@ class Labels(Collector):
     def _total(self) -> None:
         """Everything so far: the loss of the best constant guess, and from how many targets."""
         if self._all is not None:
-            total = torch.stack([entropy(self._all), self._all.sum()])
+            total = together([entropy(self._all), self._all.sum()])
             self._totals.append(("label_entropy", self.freight.put(total)))
         if self._moments is not None:
             total = torch.stack([spread(self._moments), self._moments[0, 0]])
@@ -98,13 +98,13 @@ class Labels(Collector):
     def _count(self, labels: Tensor, classes: int) -> None:
         counts = count(labels, classes)
         if self._all is None or len(self._all) != classes:
-            self._all = self._recent = torch.zeros_like(counts)
+            self._all = self._recent = 0 * counts
         self._all = self._all + counts
         self._recent = MEMORY * self._recent + counts
         most = math.log(min(len(labels), classes)) if len(labels) >= FEWEST and classes > 1 else math.nan
-        self._reading = torch.stack(
-            [entropy(self._recent), self._recent.max() / self._recent.sum(), entropy(counts) / most]
-        )
+        with np.errstate(invalid="ignore"):  # of a batch whose labels are all ignored nothing is known
+            largest = self._recent.max() / self._recent.sum()
+            self._reading = together([entropy(self._recent), largest, entropy(counts) / most])
 
     def _measure(self, target: Tensor) -> None:
         columns = target.double().reshape(len(target), -1)
@@ -115,7 +115,7 @@ class Labels(Collector):
         self._moments = self._moments + moments if known else moments
 
 
-def count(labels: Tensor, classes: int) -> Tensor:
+def count(labels: Tensor, classes: int) -> Tensor | np.ndarray:
     """How often each class occurs; labels outside (ignored ones are negative) are left out. Waits for no device."""
     if labels.device.type == "cpu":
         here = labels.numpy()
@@ -124,20 +124,25 @@ def count(labels: Tensor, classes: int) -> Tensor:
             if labels.dtype is torch.long and here.min(initial=0) >= 0 and here.max(initial=0) < classes
             else (here[(here >= 0) & (here < classes)])
         )
-        return torch.from_numpy(np.bincount(here, minlength=classes).astype(np.float64))
+        return np.bincount(here, minlength=classes).astype(np.float64)
     inside = (labels >= 0) & (labels < classes)
     table = torch.zeros(classes, dtype=torch.float64, device=labels.device)
     return table.scatter_add_(0, labels.clamp(0, classes - 1).long(), inside.double())
 
 
-def entropy(counts: Tensor) -> Tensor:
+def entropy(counts: Any) -> Any:
     """In nats."""
-    if counts.device.type == "cpu":
-        there = counts.numpy()[counts.numpy() > 0]
+    if isinstance(counts, np.ndarray):
+        there = counts[counts > 0]
         share = there / there.sum()
-        return torch.tensor(-float(share @ np.log(share)), dtype=torch.float64)
+        return -(share @ np.log(share))
     share = counts / counts.sum()
     return -torch.special.xlogy(share, share).sum()
+
+
+def together(numbers: list[Any]) -> Tensor | np.ndarray:
+    """Some numbers for the freight, as tensors if they lie on a device."""
+    return torch.stack(numbers) if isinstance(numbers[0], Tensor) else np.asarray(numbers, np.float64)
 
 
 def spread(moments: Tensor) -> Tensor:

@@ -52,6 +52,16 @@ KINDS = {
 FUNCTIONS: tuple[tuple[Any, str], ...] = tuple(
     (home, name) for home in (F, torch, Tensor) for name in KINDS if callable(getattr(home, name, None))
 )
+# The same as modules. What they return is what the function in them returned.
+MODULES: dict[type[nn.Module], Kind] = {
+    nn.ReLU: RELU,
+    nn.ReLU6: RELU6,
+    nn.Sigmoid: SIGMOID,
+    nn.Tanh: TANH,
+    nn.Hardsigmoid: HARD_SIGMOID,
+    nn.Hardtanh: HARD_TANH,
+    nn.Softmax: SOFTMAX,
+}
 DYING: tuple[tuple[Any, str], ...] = tuple(each for each in FUNCTIONS if KINDS[each[1]].dies)
 
 

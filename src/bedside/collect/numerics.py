@@ -13,8 +13,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
@@ -25,6 +23,10 @@ from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
 VITALS = ("swallowed_fraction", "underflowed_fraction")
+
+# Per parameter of an optimizer: whose it is, whether it has a second moment, and how many elements have a gradient,
+# were swallowed, and have a second moment of zero.
+Counts = tuple[list[str], list[bool], Ticket]
 
 
 class Numerics(Collector):
@@ -38,9 +40,9 @@ class Numerics(Collector):
         self._due = False
         self._turn = 0
         self._elements: dict[int, tuple[Any, Elements]] = {}  # per optimizer: what they were made for, and they
-        self._before: tuple[Tensor, Tensor] | None = None  # which elements have a gradient, and what they were
-        self._counts: list[tuple[list[str], Ticket]] = []
-        self._waiting: list[tuple[int, list[tuple[list[str], Ticket]]]] = []
+        self._before: tuple[Any, Any] | None = None  # which elements have a gradient, and what they were
+        self._counts: list[Counts] = []
+        self._waiting: list[tuple[int, list[Counts]]] = []
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -60,17 +62,16 @@ class Numerics(Collector):
         if before is None:
             return
         (moved, old), elements = before, self._of(optimizer)
-        swallowed = elements.count((elements.pick(elements.tensors, self._turn) == old) & moved)
-        underflowed = torch.full_like(swallowed, MISSING)
+        swallowed = (elements.pick(elements.tensors, self._turn) == old) & moved
         seconds = [optimizer.state[p].get("exp_avg_sq") if p in optimizer.state else None for p in elements.tensors]
         fitting = [s is not None and s.shape == p.shape for s, p in zip(seconds, elements.tensors, strict=True)]
+        zero = swallowed  # told only where it fits
         if any(fitting):
             kept = [second if fits else None for second, fits in zip(seconds, fitting, strict=True)]
-            zero = elements.count((elements.pick(kept, self._turn) == 0) & moved)
-            underflowed = torch.where(torch.tensor(fitting, device=zero.device), zero, underflowed)
+            zero = (elements.pick(kept, self._turn) == 0) & moved
         index, home = self.patient.layout.index, self.patient.layout.home
         owners = [home[index[id(p)]] for p in elements.tensors]
-        self._counts.append((owners, self.freight.put(torch.stack([elements.count(moved), swallowed, underflowed]))))
+        self._counts.append((owners, fitting, self.freight.put(elements.count(moved, swallowed, zero))))
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -81,12 +82,12 @@ class Numerics(Collector):
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for homes, alike in groupby(waiting, key=lambda each: [owner for owners, _ in each[1] for owner in owners]):
+        for homes, alike in groupby(waiting, key=lambda each: [owner for owners, _, _ in each[1] for owner in owners]):
             samples = list(alike)
             owners = {owner: place for place, owner in enumerate(dict.fromkeys(homes))}
             places = [owners[owner] for owner in homes]
             sums = np.zeros((len(owners), len(samples), 3))
-            parts = [[ticket.numbers.reshape(3, -1) for _, ticket in counts] for _, counts in samples]
+            parts = [[_with_missing(fitting, ticket.numbers) for _, fitting, ticket in counts] for _, counts in samples]
             np.add.at(sums, places, np.stack([np.concatenate(each, axis=1).T for each in parts], axis=1))
             moved, swallowed, underflowed = np.moveaxis(sums.swapaxes(0, 1), 2, 0)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,3 +105,9 @@ class Numerics(Collector):
         if known is None or known[0][0] is not layout or known[0] != made_for:
             known = self._elements[id(optimizer)] = (made_for, Elements(readable(optimizer, layout)))
         return known[1]
+
+
+def _with_missing(fitting: list[bool], numbers: np.ndarray) -> np.ndarray:
+    counts = numbers.reshape(3, -1).copy()
+    counts[2, ~np.asarray(fitting)] = MISSING
+    return counts

@@ -8,13 +8,19 @@ from sample to sample.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 ELEMENTS = 4096  # a share of zeros is then known to 0.8 points, a mean to 1.6 % of the spread
 ROWS = 64  # of these, so that both directions have enough to judge variation by
 COPIED = 1 << 16  # elements up to which a tensor with gaps is copied whole
+
+Whole = TypeVar("Whole", Tensor, NDArray[np.floating])
 
 
 def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
@@ -34,23 +40,43 @@ def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
     return sample(tensor[turn % (len(tensor) - slices + 1) :][:slices].reshape(-1), turn, most)
 
 
-def table(tensor: Tensor, turn: int, features_last: bool) -> Tensor:
-    """A view of at most `ELEMENTS` elements as (samples, units); equally many for tensors of the same shape.
+class Cut(NamedTuple):
+    """At most `ELEMENTS` elements of tensors of one shape, as a table of (samples, units): every how many rows and
+    columns, and how many of them."""
 
-    With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels of an
-    image) a sample is one element of the batch, and its units are everything else.
-    """
-    tensor = tensor.detach()
-    if tensor.dim() < 2:
-        return tensor.reshape(1, -1)[:, :ELEMENTS]
-    flat = tensor.reshape(-1, tensor.shape[-1]) if features_last else tensor.reshape(len(tensor), -1)
-    rows, columns = flat.shape
-    if rows * columns <= ELEMENTS:
-        return flat
-    many = min(rows, max(ROWS, ELEMENTS // columns))
-    first, step, many = spread(rows, many, turn)
-    start, stride, length = spread(columns, max(1, ELEMENTS // many), turn)
-    return flat[first : first + many * step : step, start : start + length * stride : stride]
+    rows: int  # of the whole tensor
+    columns: int
+    row_step: int
+    samples: int
+    column_step: int
+    units: int
+
+    @staticmethod
+    def for_shape(shape: Sequence[int], features_last: bool) -> Cut:
+        """With features in the last dimension every position is a sample of its own, as tokens are; otherwise (channels
+        of an image) a sample is one element of the batch, and its units are everything else."""
+        count = math.prod(shape)
+        if len(shape) < 2:
+            return Cut(1, count, 1, 1, 1, min(count, ELEMENTS))
+        rows = count // shape[-1] if features_last else shape[0]
+        columns = count // rows
+        if count <= ELEMENTS:
+            return Cut(rows, columns, 1, rows, 1, columns)
+        _, row_step, samples = spread(rows, max(ROWS, ELEMENTS // columns), 0)
+        _, column_step, units = spread(columns, max(1, ELEMENTS // samples), 0)
+        return Cut(rows, columns, row_step, samples, column_step, units)
+
+    @property
+    def whole(self) -> bool:
+        return self.samples == self.rows and self.units == self.columns
+
+    def of(self, whole: Whole, turn: int) -> Whole:
+        """A view of such a tensor, or array; the turn decides where rows and columns begin."""
+        if self.whole:
+            return whole if whole.ndim == 2 else whole.reshape(self.rows, self.columns)
+        top, left = turn % self.row_step, turn % self.column_step
+        bottom, right = top + self.samples * self.row_step, left + self.units * self.column_step
+        return whole.reshape(self.rows, self.columns)[top : bottom : self.row_step, left : right : self.column_step]
 
 
 def spread(count: int, most: int, turn: int) -> tuple[int, int, int]:

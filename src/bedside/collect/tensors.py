@@ -16,11 +16,11 @@ def tensors_in(value: Any, depth: int = DEEPEST) -> Iterator[Tensor]:
     """Every tensor inside, in order."""
     if isinstance(value, Tensor):
         yield value
-    elif depth and isinstance(value, Mapping):
-        for each in value.values():
-            yield from tensors_in(each, depth - 1)
     elif depth and isinstance(value, (list, tuple)):
         for each in value:
+            yield from tensors_in(each, depth - 1)
+    elif depth and isinstance(value, Mapping):
+        for each in value.values():
             yield from tensors_in(each, depth - 1)
     elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
