@@ -100,6 +100,6 @@ def test_a_newer_file_is_refused_in_three_lines(tmp_path: Path, door: object) ->
         door(tmp_path)  # type: ignore[operator]
     assert str(error.value) == (
         f"'{path}' has format version 99, written by a newer bedside.\n"
-        "  Expected: format version 2 or older\n"
+        "  Expected: format version 3 or older\n"
         "  Try: pip install -U bedside"
     )

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.record.blocks import STEP, TIME, Packed, insert, take_back
 from bedside.record.folder import is_busy, new_file, resumed_file
-from bedside.record.layout import DTYPES, PARAMETER, SEGMENT, as_columns, create_rows_table, key_of, rows_table
+from bedside.record.layout import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
 from bedside.record.missing import is_missing, pack
 from bedside.record.plain import from_text, to_text
 from bedside.record.run import Event, Key, Parameter
 from bedside.record.segments import last_step, segments_of
+from bedside.record.series import Steps, Values
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
@@ -36,14 +38,15 @@ _UPSERT_PARAMETER = (
 
 
 class _MetricSet:
-    """One table of packed rows, and which of its columns have had a reading."""
+    """One table of blocks, how far it has come, and which of its columns have had a reading."""
 
     def __init__(self, set_id: int, width: int, dtype: str, seen: bytes) -> None:
         self.id = set_id
         self.width = width
         self.dtype = dtype
         self.seen = np.frombuffer(seen, np.uint8).astype(bool)
-        self.insert = f"INSERT OR REPLACE INTO {rows_table(set_id)} VALUES (?, ?, ?)"
+        self.all_seen = all(seen)
+        self.newest = -1  # the last step of this segment
 
 
 class Store:
@@ -110,16 +113,16 @@ class Store:
         values = np.asarray(values, np.float64)
         if values.shape != (len(steps), table.width):
             raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
-        lowest, highest = key_of(self.segment, min(steps)), key_of(self.segment, max(steps))
-        first = lowest - int(min(steps))
-        keys = [first + int(step) for step in steps]  # a call for each would take half as long as writing them
-        packed = pack(values, table.dtype).tobytes()
-        length = len(packed) // len(keys)
-        rows = [packed[place * length : (place + 1) * length] for place in range(len(keys))]
+        at, when, packed = np.asarray(steps, STEP), np.asarray(times, TIME), pack(values.T, table.dtype)
+        for step in (min(steps), max(steps)):
+            key_of(self.segment, step)  # refuses what is no step, before anything is written
         self._begin()
-        self._connection.executemany(table.insert, zip(keys, map(float, times), rows, strict=True))
+        if at[0] <= table.newest or (len(at) > 1 and not (at[1:] > at[:-1]).all()):
+            at, when, packed = self._among_the_written(table, at, when, packed)
+        insert(self._connection, table.id, self.segment, at, when, packed)
         self._note_seen(table, values)
-        self._reached = max(self._reached, highest - self.segment * SEGMENT)
+        table.newest = int(at[-1])
+        self._reached = max(self._reached, table.newest)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
         self.commit_if_due()
 
@@ -203,13 +206,25 @@ class Store:
                 [(self.segment, str(key), to_text(value)) for key, value in values.items()],
             )
 
+    def _among_the_written(
+        self, table: _MetricSet, steps: Steps, times: Values, packed: Packed
+    ) -> tuple[Steps, Values, Packed]:
+        """In the order of their steps, together with what was written from the first of them on; the last of a
+        step counts."""
+        old = take_back(self._connection, table.id, self.segment, int(steps.min()), packed.dtype, table.width)
+        steps, times = np.concatenate([old[0], steps]), np.concatenate([old[1], times])
+        # The last of each step is the first from behind.
+        kept, places = np.unique(steps[::-1], return_index=True)
+        newest = len(steps) - 1 - places
+        return kept, times[newest], np.concatenate([old[2], packed], axis=1)[:, newest]
+
     def _note_seen(self, table: _MetricSet, values: NDArray[np.float64]) -> None:
         """A column that never had a reading is no series: rules should say what they need, not see nothing."""
-        if table.seen.all():
+        if table.all_seen:
             return
         seen = table.seen | ~is_missing(values).all(axis=0)
         if (seen != table.seen).any():
-            table.seen = seen
+            table.seen, table.all_seen = seen, bool(seen.all())
             blob = seen.astype(np.uint8).tobytes()
             self._connection.execute("UPDATE metric_sets SET seen = ? WHERE id = ?", (blob, table.id))
 
