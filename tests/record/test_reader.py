@@ -243,6 +243,7 @@ def test_damage_inside_is_met_when_the_series_is_asked_for(tmp_path: Path) -> No
     store = Store.create(tmp_path)
     for first in range(0, 5000, 20):
         write(store, first, first + 19)
+        store.commit()
     store.close()
     path = tmp_path / "rank0.sqlite"
     whole = bytearray(path.read_bytes())

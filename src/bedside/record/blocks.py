@@ -98,9 +98,7 @@ def _chunks(cursor: sqlite3.Cursor) -> Iterator[list[tuple[bytes, bytes]]]:
         yield rows
 
 
-def _decoded(
-    rows: Sequence[tuple[bytes, bytes]], dtype: np.dtype[Any], width: int
-) -> Iterator[tuple[Steps, Packed]]:
+def _decoded(rows: Sequence[tuple[bytes, bytes]], dtype: np.dtype[Any], width: int) -> Iterator[tuple[Steps, Packed]]:
     """Blocks of the same length that follow each other are decoded together: there may be one a step."""
     for _, alike in groupby(rows, key=lambda row: len(row[0])):
         steps, values = zip(*alike, strict=True)

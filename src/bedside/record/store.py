@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.record.blocks import STEP, TIME, Packed, insert, take_back
+from bedside.record.blocks import MOST, STEP, TIME, Packed, insert, take_back
 from bedside.record.folder import is_busy, new_file, resumed_file
 from bedside.record.layout import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
 from bedside.record.missing import is_missing, pack
@@ -38,7 +38,7 @@ _UPSERT_PARAMETER = (
 
 
 class _MetricSet:
-    """One table of blocks, how far it has come, and which of its columns have had a reading."""
+    """One table of blocks: how far it has come, which columns have had a reading, and what is still unwritten."""
 
     def __init__(self, set_id: int, width: int, dtype: str, seen: bytes) -> None:
         self.id = set_id
@@ -47,6 +47,10 @@ class _MetricSet:
         self.seen = np.frombuffer(seen, np.uint8).astype(bool)
         self.all_seen = all(seen)
         self.newest = -1  # the last step of this segment
+        self.steps: list[int] = []  # these three wait for the next commit, to be one block
+        self.times: list[float] = []
+        self.values: list[NDArray[np.float64]] = []
+        self.waiting = 0  # bytes
 
 
 class Store:
@@ -106,23 +110,26 @@ class Store:
         return set_id
 
     def rows(self, set_id: int, steps: Sequence[int], times: Sequence[float], values: NDArray[np.float64]) -> None:
-        """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read."""
+        """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read.
+
+        They are written with the next commit, until which nobody may change `values`.
+        """
         if not self._usable() or not len(steps):
             return
         table = self._sets[set_id]
         values = np.asarray(values, np.float64)
-        if values.shape != (len(steps), table.width):
+        if values.shape != (len(steps), table.width) or len(times) != len(steps):
             raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
-        at, when, packed = np.asarray(steps, STEP), np.asarray(times, TIME), pack(values.T, table.dtype)
-        for step in (min(steps), max(steps)):
-            key_of(self.segment, step)  # refuses what is no step, before anything is written
-        self._begin()
-        if at[0] <= table.newest or (len(at) > 1 and not (at[1:] > at[:-1]).all()):
-            at, when, packed = self._among_the_written(table, at, when, packed)
-        insert(self._connection, table.id, self.segment, at, when, packed)
-        self._note_seen(table, values)
-        table.newest = int(at[-1])
-        self._reached = max(self._reached, table.newest)
+        highest = max(steps)
+        for step in (min(steps), highest):
+            key_of(self.segment, step)  # refuses what is no step
+        table.steps.extend(steps)
+        table.times.extend(times)
+        table.values.append(values)
+        table.waiting += values.nbytes
+        if table.waiting >= MOST:
+            self._write_block(table)
+        self._reached = max(self._reached, int(highest))
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
         self.commit_if_due()
 
@@ -167,6 +174,7 @@ class Store:
         """Make everything written so far safe and visible to readers."""
         if self._usable():
             self._committed = time.monotonic()
+            self._write_blocks()
             try:
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
@@ -185,6 +193,7 @@ class Store:
         """Commit and let go of the file; True says that the run ended by itself, False that it failed."""
         if self._closed or os.getpid() != self._pid:
             return
+        self._write_blocks()
         done = None if finished is None else int(finished)
         self._write("UPDATE segments SET ended = ?, finished = ? WHERE segment = ?", (time.time(), done, self.segment))
         self._connection.execute("PRAGMA busy_timeout = 5000")
@@ -205,6 +214,23 @@ class Store:
                 f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
                 [(self.segment, str(key), to_text(value)) for key, value in values.items()],
             )
+
+    def _write_blocks(self) -> None:
+        for table in self._sets.values():
+            if table.steps:
+                self._write_block(table)
+
+    def _write_block(self, table: _MetricSet) -> None:
+        steps, times = np.array(table.steps, STEP), np.array(table.times, TIME)
+        values = table.values[0] if len(table.values) == 1 else np.concatenate(table.values)
+        table.steps, table.times, table.values, table.waiting = [], [], [], 0
+        packed = pack(values.T, table.dtype)
+        self._begin()
+        if steps[0] <= table.newest or not (steps[1:] > steps[:-1]).all():
+            steps, times, packed = self._among_the_written(table, steps, times, packed)
+        insert(self._connection, table.id, self.segment, steps, times, packed)
+        table.newest = int(steps[-1])
+        self._note_seen(table, values)
 
     def _among_the_written(
         self, table: _MetricSet, steps: Steps, times: Values, packed: Packed

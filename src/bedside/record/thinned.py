@@ -21,6 +21,7 @@ HEAD = 32  # rows that are never averaged: what a run was like at its very start
 MIDDLE = 448  # block means: enough to show a curve
 FOLD = 512  # rows averaged at a time; as many stay exact, which is more than any window that rules look through
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
+WAITING = 128  # rows that are put in place together, at most: somebody looks now and then only, rows come all the time
 
 
 class Thinned:
@@ -35,18 +36,42 @@ class Thinned:
         self._stride = 2  # rows in a block
         self._in_last = 2  # rows in the last block, which may still be filling
         self._nonfinite_since = np.full(width, -1, np.int64)  # exact, also after its row has been averaged
-        self.seen = np.zeros(width, bool)  # columns that have had a reading
+        self._seen = np.zeros(width, bool)
+        self._all_seen = False
+        self._steps: list[int] = []  # what has come but is not yet in its place
+        self._rows: list[NDArray[np.float64]] = []
 
     def append(self, steps: Sequence[int] | Steps, values: NDArray[np.float64]) -> None:
-        """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after."""
-        at = np.asarray(steps, np.int64)
-        rows = np.asarray(values, np.float64)
-        if not len(at):
+        """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after.
+
+        Nobody may change `values` afterwards.
+        """
+        if not len(steps):
             return
+        if self._steps and steps[0] <= self._steps[-1]:
+            self._settle()
+        self._steps.extend(steps)
+        self._rows.append(values)
+        if len(self._steps) >= WAITING:
+            self._settle()
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which columns have had a reading."""
+        self._settle()
+        return self._seen
+
+    def _settle(self) -> None:
+        if not self._steps:
+            return
+        at = np.array(self._steps, np.int64)
+        rows = np.asarray(self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows), np.float64)
+        self._steps, self._rows = [], []
         if self._length and at[0] <= self._last[self._length - 1]:
             self._go_back_to(int(at[0]))
-        if not self.seen.all():
-            self.seen |= ~is_missing(rows).all(axis=0)
+        if not self._all_seen:
+            self._seen |= ~is_missing(rows).all(axis=0)
+            self._all_seen = bool(self._seen.all())
         done = 0
         while done < len(at):
             if self._length == CAPACITY:
@@ -60,6 +85,7 @@ class Thinned:
 
     def columns(self, which: Sequence[int]) -> Iterator[tuple[Steps, Values]]:
         """Steps and values of some columns, without what is missing; copies, safe to keep."""
+        self._settle()
         first, last = self._first[: self._length], self._last[: self._length]
         steps = (first + last) // 2
         values = self._values[list(which), : self._length]
