@@ -65,6 +65,23 @@ def test_a_run_longer_than_a_chunk_is_put_together_in_order(tmp_path: Path) -> N
     np.testing.assert_array_equal(loss.values, loss.steps)
 
 
+def test_blocks_of_any_length_are_put_together_in_order(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    modules = store.declare("modules", [("grad_norm", "a"), ("grad_norm", "b"), ("grad_norm", "c")])
+    steps = np.cumsum(np.random.default_rng(0).integers(1, 4, size=500))
+    start = 0
+    for length in [1, 1, 1, 7, 7, 2, 1, 300, 5, 5, 5, 165]:
+        here = steps[start : start + length]
+        store.rows(modules, here, here * 1.0, here[:, None] + np.array([0.0, 0.25, 0.5]))
+        store.commit()
+        start += length
+    store.close()
+    run = open_run(tmp_path)
+    for owner, offset in (("a", 0.0), ("b", 0.25), ("c", 0.5)):
+        np.testing.assert_array_equal(run.series("grad_norm", owner).steps, steps)
+        np.testing.assert_array_equal(run.series("grad_norm", owner).values, steps + offset)
+
+
 def test_columns_far_apart_and_out_of_order_are_each_their_own(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     columns = [("update_norm" if i % 2 else "grad_norm", f"layer{9 - i}") for i in range(10)]

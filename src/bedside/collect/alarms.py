@@ -20,7 +20,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
 
-SHARE = 0.003  # of the run's time, where there is no budget to take a part of
+SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
 GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
 SPACING = 0.1  # of the run: within the grace the next look waits until the run has grown by this much
 

@@ -100,8 +100,8 @@ def _chunks(cursor: sqlite3.Cursor) -> Iterator[list[tuple[bytes, bytes]]]:
 
 def _decoded(rows: Sequence[tuple[bytes, bytes]], dtype: np.dtype[Any], width: int) -> Iterator[tuple[Steps, Packed]]:
     """Blocks of the same length that follow each other are decoded together: there may be one a step."""
-    for _, alike in groupby(rows, key=lambda row: len(row[0])):
+    for size, alike in groupby(rows, key=lambda row: len(row[0])):
         steps, values = zip(*alike, strict=True)
         at = np.frombuffer(b"".join(steps), STEP)
-        packed = np.frombuffer(b"".join(values), dtype).reshape(len(steps), width, -1)
+        packed = np.frombuffer(b"".join(values), dtype).reshape(len(steps), width, size // STEP.itemsize)
         yield at, packed.swapaxes(0, 1).reshape(width, len(at))
