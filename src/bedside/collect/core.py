@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -30,18 +31,44 @@ CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
 NORMS = [("grad_norm", ""), ("grad_norm_clipped", "")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stretch:
     """A block of quiet steps whose numbers may still be on their way."""
 
     block: Block
     losses: Ticket
     norms: Ticket | None  # before clipping, where there was any
+    squares: Sequence[Ticket]  # of gradients, updates and weights, if they were read
 
     @classmethod
     def of(cls, block: Block, freight: Freight) -> Stretch:
         totals = [clip[1] for clip in block.clips if clip is not None]
-        return cls(block, _put(block.losses, freight), _put(totals, freight) if totals else None)
+        moves = [reading.moves for reading in block.readings if reading.moves is not None]
+        read = [[each.gradients for each in block.readings], [u for u, _ in moves], [w for _, w in moves]]
+        return cls(
+            block,
+            _put(block.losses, freight),
+            _put(totals, freight) if totals else None,
+            [_put(each, freight) for each in read] if block.readings else (),
+        )
+
+    @cached_property
+    def steps(self) -> list[int]:
+        return list(range(self.block.first, self.block.first + len(self.block)))
+
+    @cached_property
+    def times(self) -> list[float]:
+        return (np.asarray(self.block.ends) + (time.time() - time.perf_counter())).tolist()
+
+    @cached_property
+    def clips(self) -> list[Clipped | None]:
+        """What was clipped at each step, if anything was."""
+        if self.norms is None:
+            return [None] * len(self.block)
+        totals = iter(self.norms.numbers.tolist())
+        return [
+            None if clip is None else clipped([(ClipCall(None, clip[0]), next(totals))]) for clip in self.block.clips
+        ]
 
 
 @dataclass(frozen=True)
@@ -72,13 +99,12 @@ def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], l
         for key, values in part.items():
             rows[start : start + size, place[key]] = values
         start += size
-    shift = time.time() - time.perf_counter()
     steps: list[int] = []
     times: list[float] = []
     for each in items:
         if isinstance(each, Stretch):
-            steps += range(each.block.first, each.block.first + len(each.block))
-            times += (np.asarray(each.block.ends) + shift).tolist()
+            steps += each.steps
+            times += each.times
         else:
             steps.append(each.step)
             times.append(each.time)
@@ -116,11 +142,11 @@ def _of_stretch(stretch: Stretch) -> Columns:
     }
     found |= {("lr", f"group_{i}" if i else ""): group for i, group in enumerate(rates)}
     if stretch.norms is not None:
-        totals = iter(stretch.norms.numbers.tolist())
-        known = [None if clip is None else clipped([(ClipCall(None, clip[0]), next(totals))]) for clip in block.clips]
         empty = [MISSING] * 5
+        known = stretch.clips
         table = [empty if clip is None else [*_clip_values(clip), clip.total, clip.norm_after] for clip in known]
-        found |= dict(zip([*CLIP, *NORMS], np.asarray(table).T, strict=True))
+        columns = [*CLIP, *NORMS] if block.layout is None else CLIP  # norms that were read need not be told by the call
+        found |= dict(zip(columns, np.asarray(table).T, strict=False))
     return found
 
 
@@ -128,10 +154,10 @@ def _clip_values(clip: Clipped) -> list[float]:
     return [clip.threshold, clip.ratio, float(clip.active)]
 
 
-def _put(values: Sequence[float | Tensor], freight: Freight) -> Ticket:
+def _put(values: Sequence[float | Tensor | Rows], freight: Freight) -> Ticket:
     """All of them on one ticket, wherever they are."""
-    if isinstance(values[0], Tensor):  # then all are: a stretch is of one kind
-        return freight.put(torch.stack([torch.as_tensor(each).reshape(()) for each in values]))
+    if values and isinstance(values[0], Tensor):  # then all are: a stretch is of one kind
+        return freight.put(torch.cat([torch.as_tensor(each).reshape(-1) for each in values]))
     ticket = Ticket()
     ticket.numbers = np.asarray(values, np.float64)
     return ticket

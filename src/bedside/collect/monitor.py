@@ -127,7 +127,7 @@ class Monitor:
         self._ensemble = Ensemble(collectors, self._patient, self._say_failed)
         notes.facts(config or {})
         self._pulse = Pulse(notes.rows)
-        self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested)
+        self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested, self._cannot_read)
         self._losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = StepListener(
             self.optimizers,
@@ -444,10 +444,16 @@ class Monitor:
         if self._flush_due(step):
             self._flush()
         self._patient.step = self.step
-        if not self._cadence.quiet(self.step):
+        rest = self._rest_for()
+        if not rest:
             self._attach_collectors()
         elif may_rest and self._plain():
-            self._rest()
+            self._rest(rest)
+
+    def _rest_for(self) -> int:
+        """How many steps may be quiet from here on."""
+        reads_on = self._governor.budget is None and not self._ensemble and self.step >= FULL_STEPS
+        return FLUSH_MOST if reads_on else self._cadence.quiet(self.step)
 
     def _plain(self) -> bool:
         """Whether the loop is one whose steps can be quiet."""
@@ -464,13 +470,16 @@ class Monitor:
             and not any(isinstance(group["lr"], Tensor) for group in self.optimizers[0].param_groups)
         )
 
-    def _rest(self) -> None:
+    def _rest(self, steps: int) -> None:
         """The next steps are quiet."""
         probe, at_hand, ended = self._losses.probe, self._losses.at_hand, self._steps.last_end
         if probe is not None and ended is not None:
             self._losses.rest()
             self.quiet.listen_to(probe, self.optimizers[0], self._door.rest(), at_hand)
-            steps = min(self._cadence.quiet(self.step), FLUSH_MOST)
+            if self._governor.budget is None and self._steps.groups:
+                reader = self._steps.reader(self.optimizers[0])
+                self.quiet.read(reader, self._layout, updates=self._steps.want_updates)
+            steps = min(steps, FLUSH_MOST)
             deadline = self._last_flush + (FLUSH_SECONDS if at_hand else DEVICE_SECONDS)
             self.quiet.begin(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
 
@@ -546,7 +555,12 @@ class Monitor:
         )
         self._notes.parameters(table)
 
+    def _cannot_read(self, error: Exception) -> None:
+        """Reading at a quiet step failed; as with `_unharmed`, the training goes on."""
+        self._switch_off("quiet step", error)
+
     def _set_layout(self, layout: Layout) -> None:
+        self.wake()
         self._layout = self._patient.layout = layout
         self._next_layout = None
         self._steps.relayout(layout)

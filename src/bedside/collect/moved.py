@@ -1,4 +1,8 @@
-"""How far parameters move in a step: remembered before it, measured after it."""
+"""How far parameters move in a step: remembered before it, measured after it.
+
+Where the next step is read as well, what is measured is remembered in the same pass, so that nothing needs to be copied
+before that step: unless somebody else changed the weights in between (loaded them again, clamped or averaged them).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,12 @@ import torch
 from torch import Tensor
 
 from bedside.collect import native
-from bedside.collect.squares import CHUNK, EXACT, Floats, Gauge, as_row, gather, on_device, square, squares_of
+from bedside.collect.squares import CHUNK, EXACT, Floats, Gauge, Rows, as_row, gather, on_device, square, squares_of
 from bedside.collect.squares import dot as dot_of
+
+LOOKED_AT = 8  # tensors, others before every step: who changes all weights is noticed at once, who clamps one, soon
+STRIDE = 7919  # from one number that is compared to the next: a prime, so that all places of a tensor get their turn
+TRUST = 3  # times that others may have changed weights; from then on they are copied before every step
 
 
 class Moved:
@@ -18,61 +26,101 @@ class Moved:
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._gauge = gauge = Gauge(parameters)
-        self._large = [i for i in range(len(parameters)) if i not in set(gauge.small)]
-        self._old = [torch.empty_like(parameters[i], requires_grad=False) for i in self._large]
-        self._old_flat, self._old_views = gauge.buffer()
+        self._old_flat, old_views = gauge.buffer()
         self._new_flat, self._new_views = gauge.buffer()
         self._old_tables, self._new_tables = gauge.tables(self._old_flat), gauge.tables(self._new_flat)
-        # Which parameter every buffer holds, for one call that fills all of them.
-        self._places = [*gauge.small, *self._large]
-        self._olds = [*self._old_views, *self._old]
+        small = dict(zip(gauge.small, old_views, strict=True))
+        self._large = [i for i in range(len(parameters)) if i not in small]
+        # One buffer for each parameter, in their order.
+        self._olds = [
+            small[i] if i in small else torch.empty_like(each, requires_grad=False) for i, each in enumerate(parameters)
+        ]
         self._pairs = native.Pairs(self._olds)
+        self._guard = Guard(self._olds)
+        self._trust = TRUST if gauge.on_cpu else 0
 
     def remember(self, parameters: Sequence[Tensor]) -> None:
-        now = [parameters[i] for i in self._places]
-        if not (native.ready() and self._gauge.on_cpu and self._pairs.remember(now)):
-            gather(self._olds, now)
+        if self._guard.on:
+            if self._guard.unchanged(parameters):
+                return
+            self._trust -= 1
+        if not (native.ready() and self._gauge.on_cpu and self._pairs.remember(parameters)):
+            gather(self._olds, parameters)
 
-    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
-        """(squared change, squared size) per parameter; what was remembered is used up."""
-        gauge = self._gauge
-        if not gauge.on_cpu:
-            _subtract(self._old, parameters)
-            return on_device(self._old), on_device(parameters)
+    def measure(self, parameters: Sequence[Tensor], *, again: bool = False) -> tuple[Tensor | Floats, Tensor | Floats]:
+        """(squared change, squared size) per parameter. `again`: the next step is read as well."""
+        if not self._gauge.on_cpu:
+            _subtract(self._olds, parameters)
+            return on_device(self._olds), on_device(parameters)
+        found = self._pairs.measure(parameters) if native.ready() else None
+        found = found or self._measure_one_by_one(parameters)
+        self._guard.on = again and self._trust > 0
+        if self._guard.on:
+            self._guard.note(parameters)
+        return found
+
+    def _measure_one_by_one(self, parameters: Sequence[Tensor]) -> tuple[Floats, Floats]:
+        gauge, large = self._gauge, self._large
         change, size = np.zeros(gauge.count), np.zeros(gauge.count)
-        if native.ready():
-            self._measure_natively(parameters, change, size)
-        else:
-            if gauge.small:
-                gather(self._new_views, [parameters[i] for i in gauge.small])
-                old, new = self._old_flat.numpy(), self._new_flat.numpy()
-                size[gauge.small] = squares_of(self._new_tables)
-                with np.errstate(over="ignore", invalid="ignore"):
-                    np.subtract(new, old, out=old)
-                change[gauge.small] = squares_of(self._old_tables)
-            for buffer, i in zip(self._old, self._large, strict=True):
-                change[i], size[i] = _change(buffer, parameters[i])
+        if gauge.small:
+            gather(self._new_views, [parameters[i] for i in gauge.small])
+            old, new = self._old_flat.numpy(), self._new_flat.numpy()
+            size[gauge.small] = squares_of(self._new_tables)
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.subtract(new, old, out=old)
+            change[gauge.small] = squares_of(self._old_tables)
+            np.copyto(old, new)
+        for i in large:
+            change[i], size[i] = _change(self._olds[i], parameters[i])
         return change, size
 
-    def _measure_natively(self, parameters: Sequence[Tensor], change: Floats, size: Floats) -> None:
-        now = [parameters[i] for i in self._places]
-        measured = self._pairs.measure(now)
-        if measured is not None:
-            change[self._places], size[self._places] = measured
-            return
-        suited = [k for k, (old, new) in enumerate(zip(self._olds, now, strict=True)) if native.alike(old, new)]
-        places = [self._places[k] for k in suited]
-        change[places], size[places] = native.changes([self._olds[k] for k in suited], [now[k] for k in suited])
-        for k in set(range(len(now))).difference(suited):
-            change[self._places[k]], size[self._places[k]] = _change(self._olds[k], now[k])
+
+class Guard:
+    """Says whether parameters are still what was remembered of them. Most changes show in a tensor's version; what is
+    done through `.data` does not, so a number is compared as well. A few tensors have their turn each time."""
+
+    def __init__(self, olds: Sequence[Tensor]) -> None:
+        self.on = False
+        self._olds = [as_row(old) if _is_row(old) else None for old in olds]
+        self._news: dict[int, tuple[int, Rows]] = {}  # by place: an address and the numbers there
+        self._turn = 0
+        self._versions: list[int] = []
+
+    def note(self, parameters: Sequence[Tensor]) -> None:
+        """They were remembered just now."""
+        self._turn += 1
+        self._versions = [parameters[i]._version for i in self._places()]
+
+    def unchanged(self, parameters: Sequence[Tensor]) -> bool:
+        places = self._places()
+        if self._versions != [parameters[i]._version for i in places]:
+            return False
+        old = self._olds[places[0]]
+        if old is None or not old.size:
+            return True
+        spot = self._turn * STRIDE % old.size
+        one, other = old[spot], self._row(places[0], parameters[places[0]])[spot]
+        return bool(one == other or one != one)
+
+    def _row(self, place: int, parameter: Tensor) -> Rows:
+        address, known = parameter.data_ptr(), self._news.get(place)
+        if known is None or known[0] != address:
+            known = self._news[place] = (address, as_row(parameter))
+        return known[1]
+
+    def _places(self) -> list[int]:
+        count = len(self._olds)
+        first = self._turn * LOOKED_AT % count
+        return [(first + i) % count for i in range(min(LOOKED_AT, count))]
 
 
 def _change(old: Tensor, new: Tensor) -> tuple[float, float]:
-    """(squared change, squared size), chunk by chunk while it is in the cache; `old` is used up."""
-    alike = old.dtype in EXACT and old.dtype is new.dtype and old.is_contiguous() and new.is_contiguous()
-    if not alike or hasattr(new, "to_local"):
+    """(squared change, squared size), chunk by chunk while it is in the cache; `old` becomes `new`."""
+    if not (_is_row(old) and _is_row(new) and old.dtype is new.dtype):
         _subtract([old], [new])
-        return square(old), square(new)
+        change = square(old)
+        gather([old], [new])
+        return change, square(new)
     before, after = as_row(old), as_row(new)
     change = size = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -81,7 +129,13 @@ def _change(old: Tensor, new: Tensor) -> tuple[float, float]:
             np.subtract(other, one, out=one)
             change += dot_of(one)
             size += dot_of(other)
+            np.copyto(one, other)
     return change, size
+
+
+def _is_row(tensor: Tensor) -> bool:
+    """Whether numpy can read it as it lies."""
+    return tensor.dtype in EXACT and tensor.is_contiguous() and not hasattr(tensor, "to_local")
 
 
 def _subtract(old: Sequence[Tensor], new: Sequence[Tensor]) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.collect.beat import Beat, Members, Number, number
+from bedside.collect import norms
+from bedside.collect.beat import Beat, Number, number
 from bedside.collect.clipping import Clipped, clipped
 from bedside.collect.core import Rows, Stretch, core
 from bedside.collect.freight import Freight, Ticket
 from bedside.collect.layout import Layout
 from bedside.collect.loss import Accumulation, Divisors
+from bedside.collect.norms import Read
 from bedside.collect.quiet import Block
 from bedside.collect.stagger import PARTS, Round
 from bedside.record.missing import MISSING
@@ -21,13 +23,6 @@ from bedside.record.run import Key
 Write = Callable[[str, Sequence[Key], list[int], list[float], Rows, str], None]
 
 SCALER = [("loss_scale", ""), ("skipped", "")]
-NORMS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
-MOVES = [
-    (vital, "")
-    for vital in ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio", "nonfinite_params")
-]
-OWNED_GRADIENTS = ("grad_norm", "grad_norm_clipped")
-OWNED_MOVES = ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio")
 
 
 class Pulse:
@@ -78,8 +73,8 @@ class Pulse:
         rows = core(waiting, clips, self._loss)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
         self._scaler([(b, skipped[b.step]) for b in beats if b.skipped is not None])
-        for group in _by_layout([(b, clips[b.step]) for b in beats if b.gradients and not skipped[b.step]]):
-            self._norms(group)
+        for read in _reads(waiting, skipped, clips):
+            self._norms(read)
         return rows.losses
 
     def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
@@ -93,70 +88,25 @@ class Pulse:
         if beats:
             scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in beats]
             rows = np.asarray([scales, [float(skip) for _, skip in beats]]).T
-            self._rows("scaler", SCALER, [b for b, _ in beats], rows, "f8")
+            self._write("scaler", SCALER, [b.step for b, _ in beats], [b.time for b, _ in beats], rows, "f8")
 
     def _fused_skip(self, beat: Beat) -> bool:
         return beat.found_inf is not None and beat.found_inf.number > 0
 
-    def _norms(self, beats_and_clips: Sequence[tuple[Beat, Clipped | None]]) -> None:
-        beats = [beat for beat, _ in beats_and_clips]
-        clips = [clip for _, clip in beats_and_clips]
-        layout = beats[0].layout
-        count = len(layout)
-        after = np.zeros((len(beats), count))
-        present = np.zeros((len(beats), count), bool)
-        factors = np.ones((len(beats), count))
-        for row, (beat, clip) in enumerate(beats_and_clips):
-            for part in beat.gradients:
-                squares = part.squares.numbers
-                if part.scale is not None:
-                    squares = squares / part.scale.number**2
-                here = np.ones(len(squares), bool)
-                here[list(part.absent)] = False
-                _put(after[row], part.members, squares)
-                _put(present[row], part.members, here)
-            if clip is not None:
-                factors[row] = clip.factors(count)
-        self._count(present)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            before = np.where(factors == 1.0, after, after / factors**2)
-        self._overall_gradients(beats, before, after, clips)
-        owned_after = layout.add_up(after)
-        gradients = np.concatenate([layout.add_up(before), owned_after], axis=1)
-        if not present.all():
-            nobody = layout.add_up(present.astype(np.float64)) == 0
-            gradients[np.concatenate([nobody, nobody], axis=1)] = MISSING
-        self._rows("gradients", _owned(OWNED_GRADIENTS, layout), beats, gradients, "f4")
-        moved = [(row, b) for row, b in enumerate(beats) if b.moves]
-        if moved:
-            self._moves([b for _, b in moved], after[[row for row, _ in moved]])
-        for beat in beats:
-            if beat.part_moves:
-                self._part(beat)
-
-    def _overall_gradients(
-        self, beats: Sequence[Beat], before: Rows, after: Rows, clips: Sequence[Clipped | None]
-    ) -> None:
-        rows = np.empty((len(beats), 3))
-        rows[:, 0] = np.sqrt(before.sum(axis=1))
-        rows[:, 1] = np.sqrt(after.sum(axis=1))
-        rows[:, 2] = (~np.isfinite(after)).sum(axis=1)
-        for row, clip in zip(rows, clips, strict=True):
-            if clip is not None and not np.isfinite(row[0]):
-                row[0] = clip.total  # clipping turned an infinity into NaN; the call knew which it was
-        self._rows("norms", NORMS, beats, rows, "f8")
-
-    def _moves(self, beats: Sequence[Beat], gradients: Rows) -> None:
-        layout = beats[0].layout
-        updates = np.zeros((len(beats), len(layout)))
-        weights = np.zeros((len(beats), len(layout)))
-        for row, beat in enumerate(beats):
-            for part in beat.moves:
-                _put(updates[row], part.members, part.updates.numbers)
-                _put(weights[row], part.members, part.weights.numbers)
-        self._rows("moves", MOVES, beats, _overall(weights, updates, gradients), "f8")
-        owned = _four(layout.add_up(weights), layout.add_up(updates), layout.add_up(gradients))
-        self._rows("owned_moves", _owned(OWNED_MOVES, layout), beats, np.concatenate(owned, axis=1), "f4")
+    def _norms(self, read: Read | Beat) -> None:
+        if isinstance(read, Beat):
+            self._part(read)
+            return
+        layout, after, before = read.layout, read.gradients, read.before_clipping()
+        self._count(read.present)
+        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        owned = norms.owned_gradients(layout, before, after, read.present)
+        self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
+        if len(read.moved):
+            moves = read.weights, read.updates, after if len(read.moved) == len(after) else after[read.moved]
+            self._rows("moves", norms.MOVES, read, norms.overall_moves(*moves), "f8", read.moved)
+            columns = norms.owned(norms.OWNED_MOVES, layout)
+            self._rows("owned_moves", columns, read, norms.owned_moves(layout, *moves), "f4", read.moved)
 
     def _part(self, beat: Beat) -> None:
         """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
@@ -175,13 +125,13 @@ class Pulse:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
         updates, weights, gradients = now.sums[:, np.newaxis]
         complete = now.complete(part)
+        when = [beat.step], [beat.time]
         if complete.any():
-            owned = _four(layout.add_up(weights), layout.add_up(updates), layout.add_up(gradients))
-            for values in owned:
-                values[:, ~complete] = MISSING
-            self._rows("owned_moves", _owned(OWNED_MOVES, layout), [beat], np.concatenate(owned, axis=1), "f4")
+            owned = norms.owned_moves(layout, weights, updates, gradients)
+            owned[:, np.tile(~complete, len(norms.OWNED_MOVES))] = MISSING
+            self._write("owned_moves", norms.owned(norms.OWNED_MOVES, layout), *when, owned, "f4")
         if part == PARTS - 1:
-            self._rows("moves", MOVES, [beat], _overall(weights, updates, gradients), "f8")
+            self._write("moves", norms.MOVES, *when, norms.overall_moves(weights, updates, gradients), "f8")
 
     def _count(self, present: NDArray[np.bool_]) -> None:
         if len(self.gradient_steps) != present.shape[1]:
@@ -190,44 +140,34 @@ class Pulse:
         self.gradient_steps += present.sum(axis=0)
         self.watched_steps += len(present)
 
-    def _rows(self, name: str, columns: Sequence[Key], beats: Sequence[Beat], rows: Rows, dtype: str) -> None:
-        self._write(name, columns, [b.step for b in beats], [b.time for b in beats], rows, dtype)
+    def _rows(
+        self, name: str, columns: Sequence[Key], read: Read, rows: Rows, dtype: str, places: Sequence[int] = ()
+    ) -> None:
+        """At all steps that were read, or at these."""
+        steps, times = read.steps, read.times
+        if 0 < len(places) < len(steps):
+            steps, times = [steps[i] for i in places], [times[i] for i in places]
+        self._write(name, columns, steps, times, rows, dtype)
 
 
-def _four(weights: Rows, updates: Rows, gradients: Rows) -> list[Rows]:
-    """Parameter norm, update norm, relative update and effective rate; 0/0 was never anything: missing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where((weights == 0) & (updates == 0), MISSING, updates / weights)
-        effective = np.where(gradients == 0, MISSING, updates / gradients)
-    return [weights, updates, relative, effective]
-
-
-def _overall(weights: Rows, updates: Rows, gradients: Rows) -> Rows:
-    """The whole model's numbers, from squares per parameter."""
-    totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
-    return np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
-
-
-def _owned(vitals: Sequence[str], layout: Layout) -> list[Key]:
-    return [(vital, owner) for vital in vitals for owner in layout.owners]
-
-
-def _put(row: NDArray[np.generic], members: Members, values: NDArray[np.generic]) -> None:
-    if members is None:
-        row[:] = values
-    else:
-        row[members] = values
+def _reads(
+    waiting: Sequence[Beat | Stretch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
+) -> Iterator[Read | Beat]:
+    """What was read of gradients and updates, in the order of the steps; beats of one layout together. A beat that
+    measured a part of the updates comes once more by itself."""
+    together: list[Beat] = []
+    for each in [*waiting, None]:
+        if isinstance(each, Beat) and (skipped[each.step] or not each.gradients):
+            continue
+        if together and not (isinstance(each, Beat) and each.layout is together[0].layout):
+            yield norms.of_beats([(beat, clips[beat.step]) for beat in together])
+            yield from (beat for beat in together if beat.part_moves)
+            together = []
+        if isinstance(each, Beat):
+            together.append(each)
+        elif each is not None and each.block.layout is not None:
+            yield norms.of_stretch(each, each.block.layout)
 
 
 def _clipped(beat: Beat) -> Clipped | None:
     return clipped([(call, number(total)) for call, total in beat.clips]) if beat.clips else None
-
-
-def _by_layout(beats: Sequence[tuple[Beat, Clipped | None]]) -> list[list[tuple[Beat, Clipped | None]]]:
-    groups: list[list[tuple[Beat, Clipped | None]]] = []
-    for each in beats:
-        if groups and groups[-1][0][0].layout is each[0].layout:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-    return groups

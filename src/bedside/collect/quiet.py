@@ -4,6 +4,8 @@ At a step of a millisecond, listening costs no arithmetic but cold code: what wa
 left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a quiet step has a way of its
 own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen.
 
+Where norms are read at every step and nobody else listens, they are read on this way as well.
+
 It is taken where the loop is plain: one optimizer, one backward a step, no scaler, no closure. Whatever is out of the
 ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor. Whoever is woken is told
 what was missed of the step, so that the numbers are the same with and without quiet steps.
@@ -15,18 +17,28 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.collect.door import Entry
 from bedside.collect.freight import reading
+from bedside.collect.layout import Layout
+from bedside.collect.reader import Reader, Squares
 
 TIMED = 16  # one step in so many is timed, to know what quiet steps cost
 
 clock = time.perf_counter
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
+
+
+class Reading(NamedTuple):
+    """Squared norms per parameter, of one step."""
+
+    gradients: Squares
+    absent: tuple[int, ...]  # parameters without a gradient
+    moves: tuple[Squares, Squares] | None  # updates and weights, where they are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,8 @@ class Block:
     rates: Sequence[float | Sequence[float]]  # per step: of the only group, or of each
     clips: Sequence[Clip | None]  # none at all, if nobody clipped
     cleared: bool  # at every step the gradients were gone when backward began
+    layout: Layout | None = None  # of what was read, if anything was
+    readings: Sequence[Reading] = ()
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -50,9 +64,9 @@ class Quiet:
     """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_first", "_losses",
-        "_optimizer", "_over", "_probe", "_rates", "_room", "_step_begins", "_step_ended", "_timed", "_wake", "call",
-        "clip", "loss", "on", "spent", "unheard",
+        "_at_hand", "_began", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed", "_first",
+        "_gradients", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader", "_readings", "_room",
+        "_step_begins", "_step_ended", "_timed", "_updates", "_wake", "call", "clip", "loss", "on", "spent", "unheard",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +75,7 @@ class Quiet:
         step_begins: Callable[[Optimizer, Any, Any], None],
         step_ended: Callable[[Optimizer, Any, Any], None],
         over: Callable[[], None],
+        failed: Callable[[Exception], None],
     ) -> None:
         self.on = False
         self.loss: float | Tensor | None = None  # of this step, once heard; perhaps of another model's backward
@@ -70,7 +85,8 @@ class Quiet:
         self.spent = 0.0  # seconds, since the governor last looked
         self._wake = wake
         self._step_begins, self._step_ended = step_begins, step_ended  # of steps that are not quiet
-        self._over = over
+        self._over, self._failed = over, failed
+        self._reader: Reader | None = None
         self._first, self._began, self._epoch = 0, 0.0, None
         self._timed = False
         self._forget()
@@ -80,6 +96,7 @@ class Quiet:
         self._ends: list[float] = []
         self._rates: list[float | Sequence[float]] = []
         self._clips: list[Clip | None] = []
+        self._readings: list[Reading] = []
         self._cleared = True
 
     def __len__(self) -> int:
@@ -91,6 +108,11 @@ class Quiet:
         whether the loss can be read without waiting for a device."""
         self._probe, self._optimizer, self._entries = probe, optimizer, entries
         self._at_hand = at_hand
+        self._reader = None
+
+    def read(self, reader: Reader, layout: Layout, *, updates: bool) -> None:
+        """Gradients, and perhaps updates, are read at every quiet step; said after `listen_to`."""
+        self._reader, self._layout, self._updates = reader, layout, updates
 
     def begin(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
         """From this step on, all are quiet: so many at most, and none after the deadline."""
@@ -101,8 +123,9 @@ class Quiet:
     def take(self) -> Block:
         """The steps that are over; a quiet stretch that is under way goes on."""
         block = Block(
-            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips, self._cleared
-        )
+            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips, self._cleared,
+            self._layout if self._readings else None, self._readings,
+        )  # fmt: skip
         self._forget()
         if len(block):
             self._first, self._began = self._first + len(block), block.ends[-1]
@@ -155,6 +178,8 @@ class Quiet:
         """The optimizer's hook, at all steps."""
         if self.on:
             if self.loss is not None and self._probe.grad is not None:
+                if self._reader is not None:
+                    self._read_before(self._reader)
                 return
             self._wake()  # no backward of ours came before it
         self._step_begins(optimizer, args, kwargs)
@@ -163,6 +188,8 @@ class Quiet:
         """The optimizer's hook, at all steps; a quiet one is noted."""
         if not self.on:
             self._step_ended(optimizer, args, kwargs)
+            return
+        if self._reader is not None and not self._read_after(self._reader):
             return
         now = clock()
         groups = self._optimizer.param_groups
@@ -181,6 +208,27 @@ class Quiet:
         self._timed = count % TIMED == 0
         if count >= self._room or now >= self._deadline:
             self._over()
+
+    def _read_before(self, reader: Reader) -> None:
+        began = clock()
+        try:
+            self._gradients = reader.gradients()
+            if self._updates:
+                reader.remember()
+        except Exception as error:
+            self._failed(error)
+        self.spent += clock() - began
+
+    def _read_after(self, reader: Reader) -> bool:
+        """Says whether it could be done."""
+        began = clock()
+        try:
+            self._readings.append(Reading(*self._gradients, reader.moves(again=True) if self._updates else None))
+        except Exception as error:
+            self._failed(error)
+            return False
+        self.spent += clock() - began
+        return True
 
     def _note_clip(self) -> None:
         """Clips begin with the first step that has one."""

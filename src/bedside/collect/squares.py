@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect import native
+from bedside.collect.native import SAFE
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
-SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
 
 Floats = NDArray[np.float64]
@@ -100,11 +100,10 @@ class Gauge:
 def squares_of(tables: Sequence[Rows]) -> Floats:
     """The squared norm of every row of every table; once more in float64 where squares leave the range of float32."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = np.concatenate([dots(table, table) for table in tables]).astype(np.float64)
-        lost = ~((found > SAFE[0]) & (found < SAFE[1]))
-        if lost.any():
+        found = np.concatenate([dots(table, table) for table in tables], dtype=np.float64)
+        if not (found.min() > SAFE[0] and found.max() < SAFE[1]):
             rows = [row for table in tables for row in table]
-            for i in np.flatnonzero(lost):
+            for i in np.flatnonzero(~((found > SAFE[0]) & (found < SAFE[1]))):
                 if not (found[i] == 0 and not rows[i].any()):
                     wide = rows[i].astype(np.float64)
                     found[i] = np.dot(wide, wide)
@@ -140,7 +139,8 @@ def as_row(tensor: Tensor) -> Rows:
     if type(tensor) not in PLAIN or tensor.dtype not in EXACT or tensor.layout is not torch.strided:
         tensor = _real_and_dense(tensor)
         tensor = tensor if tensor.dtype in EXACT else tensor.float()
-    return tensor.detach().numpy().reshape(-1)
+    array = tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
+    return array.reshape(-1)
 
 
 PLAIN = (Tensor, torch.nn.Parameter)

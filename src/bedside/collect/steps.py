@@ -20,8 +20,7 @@ from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
-from bedside.collect.moved import Moved
-from bedside.collect.squares import Gauge
+from bedside.collect.reader import Reader
 from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
 
 LOADING = 1.0  # seconds that loading machine code takes: worth it once the plain way has taken as long
@@ -50,14 +49,13 @@ class StepListener:
         self._freight = freight
         self._finished = finished
         self._governor = governor
-        self._want_gradients, self._want_updates = gradients, updates
+        self._want_gradients, self.want_updates = gradients, updates
         self.groups = ["gradients"] * gradients + ["updates"] * updates  # the vital groups that are read here
         self._beat: Beat | None = None
         self._stepped: set[int] = set()
         self._clips: list[tuple[ClipCall, Number]] = []
         self._gradients_due = self._updates_due = False
-        self._gauges: dict[int, Gauge] = {}
-        self._moved: dict[int, Moved] = {}
+        self._readers: dict[int, Reader] = {}
         self._staggered: dict[int, Staggered] = {}
         self._part = 0
         self.last_end: float | None = None  # of the last step, by the clock
@@ -70,8 +68,9 @@ class StepListener:
         """The model's trainable parameters have changed."""
         self.layout = layout
         self._size = sum(p.numel() for p in layout.parameters)
-        self._gauges, self._moved, self._staggered, self._part = {}, {}, {}, 0
+        self._staggered, self._part = {}, 0
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
+        self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
 
     def _members_of(self, optimizer: Optimizer) -> Members:
         """Which parameters to read when this one steps; those that nobody holds are read with the first."""
@@ -156,6 +155,10 @@ class StepListener:
         self.next_step += 1
         self._finished(beat)
 
+    def reader(self, optimizer: Optimizer) -> Reader:
+        """Reads what this one steps, where that is not done part by part."""
+        return self._readers[id(optimizer)]
+
     @property
     def mid_round(self) -> bool:
         return bool(self._stepped)
@@ -177,7 +180,7 @@ class StepListener:
                 self._updates_due = self._gradients_due = False
             else:
                 # An update is judged beside the gradient it came from, so both are read at its steps.
-                self._updates_due = self._want_updates and cadence.due("updates", step)
+                self._updates_due = self.want_updates and cadence.due("updates", step)
                 self._gradients_due = self._updates_due or (self._want_gradients and cadence.due("gradients", step))
             self._beat = Beat(step, time.time(), self.layout, self.epoch)
         return self._beat
@@ -214,20 +217,16 @@ class StepListener:
         if not self._gradients_due:
             return
         began = time.perf_counter()
-        parameters = self._parameters(optimizer)
-        if not parameters:
+        if not self._parameters(optimizer):
             return
-        if id(optimizer) not in self._gauges:
-            self._gauges[id(optimizer)] = Gauge(parameters)
-        gradients = [p.grad for p in parameters]
-        absent = tuple(i for i, gradient in enumerate(gradients) if gradient is None)
+        squares, absent = self._readers[id(optimizer)].gradients()
         scale = getattr(optimizer, "grad_scale", None)
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None:
             beat.found_inf = self._freight.put(found_inf.clone())
         read = Gradients(
             members=self._members[id(optimizer)],
-            squares=self._freight.put(self._gauges[id(optimizer)].squares(gradients)),
+            squares=self._freight.put(squares),
             absent=absent,
             scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
         )
@@ -244,10 +243,7 @@ class StepListener:
                 self._staggered[id(optimizer)] = Staggered(parameters)
             self._staggered[id(optimizer)].remember(parameters, self._part)
         else:
-            if id(optimizer) not in self._moved:
-                self._moved[id(optimizer)] = Moved(parameters)
-                began = time.perf_counter()
-            self._moved[id(optimizer)].remember(parameters)
+            self._readers[id(optimizer)].remember()
         self._remembering = time.perf_counter() - began
 
     @property
@@ -277,12 +273,12 @@ class StepListener:
         if id(optimizer) in self._staggered:
             self._read_part(optimizer, beat)
             return
-        if (moved := self._moved.get(id(optimizer))) is None:
-            return
         began = time.perf_counter()
-        updates, weights = moved.measure(self._parameters(optimizer))
-        put = self._freight.put
-        beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates=put(updates), weights=put(weights)))
+        again = self._governor.cadence.due("updates", beat.step + 1)
+        if (moves := self._readers[id(optimizer)].moves(again=again)) is None:
+            return
+        updates, weights = map(self._freight.put, moves)
+        beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
         self._took("updates", time.perf_counter() - began + self._remembering)
 
     def _took(self, group: str, seconds: float) -> None:

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.histograms import Histograms
 from bedside.collect.monitor import Monitor
-from bedside.collect.pulse import MOVES, NORMS
+from bedside.collect.norms import GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
@@ -24,7 +24,7 @@ from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
 
 RUNS = Path("bedside-runs")
-NEEDS_GRADIENTS = {vital for vital, _ in NORMS}
+NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
 NEEDS_UPDATES = {vital for vital, _ in MOVES}
 
 

@@ -1,0 +1,40 @@
+"""Reads the gradients before a step and what it changed after it: squared norms, one per parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from bedside.collect.moved import Moved
+from bedside.collect.squares import Floats, Gauge
+
+Squares = Tensor | Floats  # an array where the numbers are at hand, otherwise still on the device
+
+
+class Reader:
+    """For parameters that one optimizer steps. Buffers are made when they are first needed."""
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._parameters = parameters
+        self._gauge: Gauge | None = None
+        self._moved: Moved | None = None
+
+    def gradients(self) -> tuple[Squares, tuple[int, ...]]:
+        """The squares, and which parameters have no gradient."""
+        if self._gauge is None:
+            self._gauge = Gauge(self._parameters)
+        gradients = [p.grad for p in self._parameters]
+        absent = tuple(i for i, each in enumerate(gradients) if each is None)
+        return self._gauge.squares(gradients), absent
+
+    def remember(self) -> None:
+        """Before the step."""
+        if self._moved is None:
+            self._moved = Moved(self._parameters)
+        self._moved.remember(self._parameters)
+
+    def moves(self, *, again: bool) -> tuple[Squares, Squares] | None:
+        """After the step: of what it changed, and of the weights, if they had been remembered. `again`: the next step
+        is read as well."""
+        return None if self._moved is None else self._moved.measure(self._parameters, again=again)

@@ -1,0 +1,181 @@
+"""Norms at every step are read at quiet steps, with the numbers that an obvious computation gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tests.collect.models import CASES
+from torch import nn
+from torch.nn import functional as F
+
+import bedside
+from bedside.collect import monitor, native
+from bedside.collect.reader import Reader
+from bedside.record.reader import open_run
+
+STEPS = 130  # the first hundred are heard in full
+NORMS = ["grad_norm", "grad_norm_clipped", "param_norm", "update_norm", "nonfinite_params"]
+
+
+@pytest.fixture(params=["plain", "native"])
+def way(request, monkeypatch):
+    """With torch and numpy alone, and with machine code."""
+    if request.param == "plain":
+        monkeypatch.setattr(native, "_kernels", None)
+        monkeypatch.setenv("BEDSIDE_NATIVE", "0")
+    elif not native.load():
+        pytest.skip("numba is not installed")
+
+
+def norm(tensors) -> float:
+    return float(sum((t.detach().double() ** 2).sum() for t in tensors)) ** 0.5
+
+
+class Loop:
+    """Trains, and works out by itself what the record should say."""
+
+    def __init__(self, folder, *, kind="mlp", clip=None, model=None):
+        torch.manual_seed(3)
+        self.case, self.clip, self.folder = CASES[kind], clip, folder
+        self.model = model if model is not None else self.case.model()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-2)
+        self.monitor = bedside.watch(self.model, self.optimizer, run_dir=folder, quiet=True, budget=None, vitals=NORMS)
+        self.expected = {vital: [] for vital in NORMS[:4]}
+        self.quiet = []
+
+    def step(self):
+        inputs, targets = self.case.batch()
+        self.optimizer.zero_grad()
+        F.cross_entropy(self.model(inputs), targets).backward()
+        mine = [p for p in self.model.parameters() if p.requires_grad]
+        self.expected["grad_norm"].append(norm([p.grad for p in mine if p.grad is not None]))
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.expected["grad_norm_clipped"].append(norm([p.grad for p in mine if p.grad is not None]))
+        before = [p.detach().clone() for p in mine]
+        self.quiet.append(self.monitor.quiet.on)
+        self.optimizer.step()
+        self.expected["param_norm"].append(norm(mine))
+        self.expected["update_norm"].append(norm([p - old for p, old in zip(mine, before, strict=True)]))
+
+    def run(self, steps=STEPS, between=lambda step: None):
+        for step in range(steps):
+            self.step()
+            between(step)
+        return self
+
+    def recorded(self):
+        self.monitor.close()
+        run = open_run(self.folder)
+        assert not run.events_of("switched_off"), run.events_of("switched_off")
+        return run
+
+    def check(self):
+        run = self.recorded()
+        for vital, expected in self.expected.items():
+            assert run.series(vital).steps.tolist() == list(range(len(expected))), vital
+            np.testing.assert_allclose(run.series(vital).values, expected, rtol=1e-5, err_msg=vital)
+        return run
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+@pytest.mark.parametrize("kind", ["mlp", "conv", "gpt"])
+def test_the_numbers_are_the_obvious_ones(kind, clip, way, tmp_path):
+    loop = Loop(tmp_path / "run", kind=kind, clip=clip).run()
+    assert sum(loop.quiet) >= 25, "after the first hundred steps nearly all are quiet"
+    run = loop.check()
+    assert set(run.series("nonfinite_params").values) == {0.0}
+    for owner in run.owners("update_norm"):
+        assert len(run.series("update_norm", owner)) == STEPS
+
+
+def clamp(parameters):
+    for p in parameters:
+        p.data.clamp_(-1e-4, 1e-4)  # unseen by the tensor's version
+
+
+def shrink(parameters):
+    with torch.no_grad():
+        for p in parameters:
+            p.mul_(0.9)
+
+
+def replace(parameters):
+    for p in parameters:
+        p.data = p.data * 0.9
+
+
+@pytest.mark.parametrize("change", [clamp, shrink, replace])
+def test_what_others_change_between_steps_is_no_update(change, way, tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    for _ in range(20):
+        change(loop.model.parameters())
+        loop.step()
+    assert loop.quiet[-1]
+    loop.check()
+
+
+def test_one_tensor_that_is_clamped_after_every_step_is_soon_noticed(way, tmp_path):
+    loop = Loop(tmp_path / "run")
+    loop.run(between=lambda step: clamp([next(loop.model.parameters())]))
+    values = loop.recorded().series("update_norm").values
+    np.testing.assert_allclose(values[-20:], loop.expected["update_norm"][-20:], rtol=1e-5)
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = nn.Linear(8, 10), nn.Linear(8, 10)
+
+    def forward(self, x):
+        return self.used(x.flatten(1)[:, :8])
+
+
+def test_parameters_without_a_gradient_are_missing_and_not_zero(way, tmp_path):
+    loop = Loop(tmp_path / "run", model=Branches()).run()
+    assert loop.quiet[-1]
+    run = loop.check()
+    assert len(run.series("grad_norm", "used")) == STEPS
+    assert run.series("grad_norm", "unused") is None or not len(run.series("grad_norm", "unused"))
+    assert {p.name: p.gradient_steps for p in run.parameters} == {
+        "used.weight": STEPS, "used.bias": STEPS, "unused.weight": 0, "unused.bias": 0,
+    }  # fmt: skip
+
+
+def test_a_layer_that_is_unfrozen_later_is_read_from_then_on(way, tmp_path, monkeypatch):
+    monkeypatch.setattr(monitor, "LOOK_OVER", 0.0)
+    model = Branches()
+    model.used.bias.requires_grad_(False)
+    loop = Loop(tmp_path / "run", model=model).run()
+    model.used.bias.requires_grad_(True)
+    loop.monitor.diagnose()  # what waits is written, and the model is looked over
+    loop.run(30)
+    assert loop.quiet[-1]
+    loop.check()
+
+
+def test_a_reading_that_fails_never_stops_the_training(way, tmp_path, monkeypatch):
+    loop = Loop(tmp_path / "run").run()
+    assert loop.quiet[-1]
+    monkeypatch.setattr(Reader, "gradients", lambda self: 1 / 0)
+    with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
+        loop.step()
+    loop.run(3)
+    loop.monitor.close()
+    assert open_run(loop.folder).events_of("switched_off")
+
+
+def test_weights_are_bitwise_equal_to_those_of_an_unwatched_training(way, tmp_path):
+    watched = Loop(tmp_path / "run").run()
+    torch.manual_seed(3)
+    model = watched.case.model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(STEPS):
+        inputs, targets = watched.case.batch()
+        optimizer.zero_grad()
+        F.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+    watched.monitor.close()
+    for one, other in zip(watched.model.parameters(), model.parameters(), strict=True):
+        assert torch.equal(one, other)
