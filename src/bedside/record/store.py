@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bedside.record.blocks import MOST, STEP, TIME, Packed, insert, take_back
 from bedside.record.folder import is_busy, new_file, resumed_file
+from bedside.record.join import end_to_end
 from bedside.record.layout import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
 from bedside.record.missing import is_missing, pack
 from bedside.record.plain import from_text, to_text
@@ -47,9 +48,10 @@ class _MetricSet:
         self.seen = np.frombuffer(seen, np.uint8).astype(bool)
         self.all_seen = all(seen)
         self.newest = -1  # the last step of this segment
-        self.steps: list[int] = []  # these three wait for the next commit, to be one block
-        self.times: list[float] = []
-        self.values: list[NDArray[np.float64]] = []
+        self.in_order = True  # what waits increases, and comes after all that was written
+        self.steps: list[Steps] = []  # these three wait for the next commit, to be one block
+        self.times: list[Values] = []
+        self.values: list[Values] = []
         self.waiting = 0  # bytes
 
 
@@ -109,27 +111,32 @@ class Store:
         self._set_ids[name, dtype, keys] = set_id
         return set_id
 
-    def rows(self, set_id: int, steps: Sequence[int], times: Sequence[float], values: NDArray[np.float64]) -> None:
+    def rows(
+        self, set_id: int, steps: Sequence[int] | Steps, times: Sequence[float] | Values, values: NDArray[np.float64]
+    ) -> None:
         """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read.
 
-        They are written with the next commit, until which nobody may change `values`.
+        They are written with the next commit, until which nobody may change them.
         """
         if not self._usable() or not len(steps):
             return
         table = self._sets[set_id]
-        values = np.asarray(values, np.float64)
-        if values.shape != (len(steps), table.width) or len(times) != len(steps):
-            raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
-        highest = max(steps)
-        for step in (min(steps), highest):
+        at, when, values = np.asarray(steps, STEP), np.asarray(times, TIME), np.asarray(values, np.float64)
+        if values.shape != (len(at), table.width) or len(when) != len(at):
+            raise ValueError(f"expected {len(at)} rows of {table.width} values, got an array of {values.shape}")
+        increasing = len(at) == 1 or bool((at[1:] > at[:-1]).all())
+        first, last = (int(at[0]), int(at[-1])) if increasing else (int(at.min()), int(at.max()))
+        for step in (first, last):
             key_of(self.segment, step)  # refuses what is no step
-        table.steps.extend(steps)
-        table.times.extend(times)
+        table.in_order &= increasing and first > table.newest
+        table.newest = max(table.newest, last)
+        table.steps.append(at)
+        table.times.append(when)
         table.values.append(values)
         table.waiting += values.nbytes
         if table.waiting >= MOST:
             self._write_block(table)
-        self._reached = max(self._reached, int(highest))
+        self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
         self.commit_if_due()
 
@@ -186,7 +193,7 @@ class Store:
 
     def commit_if_due(self) -> None:
         """Commit if the last one is a second old; `rows` and `metric` do this by themselves."""
-        if self._usable() and time.monotonic() - self._committed >= COMMIT_EVERY:
+        if time.monotonic() - self._committed >= COMMIT_EVERY:
             self.commit()
 
     def close(self, finished: bool | None = None) -> None:
@@ -221,15 +228,14 @@ class Store:
                 self._write_block(table)
 
     def _write_block(self, table: _MetricSet) -> None:
-        steps, times = np.array(table.steps, STEP), np.array(table.times, TIME)
-        values = table.values[0] if len(table.values) == 1 else np.concatenate(table.values)
-        table.steps, table.times, table.values, table.waiting = [], [], [], 0
+        steps, times, values = end_to_end(table.steps), end_to_end(table.times), end_to_end(table.values)
+        in_order = table.in_order
+        table.steps, table.times, table.values, table.waiting, table.in_order = [], [], [], 0, True
         packed = pack(values.T, table.dtype)
         self._begin()
-        if steps[0] <= table.newest or not (steps[1:] > steps[:-1]).all():
+        if not in_order:
             steps, times, packed = self._among_the_written(table, steps, times, packed)
         insert(self._connection, table.id, self.segment, steps, times, packed)
-        table.newest = int(steps[-1])
         self._note_seen(table, values)
 
     def _among_the_written(

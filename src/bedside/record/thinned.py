@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.record.join import end_to_end
 from bedside.record.missing import MISSING, is_missing
 from bedside.record.series import Steps, Values
 
@@ -38,21 +39,26 @@ class Thinned:
         self._nonfinite_since = np.full(width, -1, np.int64)  # exact, also after its row has been averaged
         self._seen = np.zeros(width, bool)
         self._all_seen = False
-        self._steps: list[int] = []  # what has come but is not yet in its place
-        self._rows: list[NDArray[np.float64]] = []
+        self._steps: list[Steps] = []  # what has come but is not yet in its place
+        self._rows: list[Values] = []
+        self._waiting = 0  # rows
+        self._newest = -1
 
     def append(self, steps: Sequence[int] | Steps, values: NDArray[np.float64]) -> None:
         """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after.
 
         Nobody may change `values` afterwards.
         """
-        if not len(steps):
+        at = np.asarray(steps, np.int64)
+        if not len(at):
             return
-        if self._steps and steps[0] <= self._steps[-1]:
+        if at[0] <= self._newest:
             self._settle()
-        self._steps.extend(steps)
+        self._steps.append(at)
         self._rows.append(values)
-        if len(self._steps) >= WAITING:
+        self._newest = int(at[-1])
+        self._waiting += len(at)
+        if self._waiting >= WAITING:
             self._settle()
 
     @property
@@ -64,9 +70,8 @@ class Thinned:
     def _settle(self) -> None:
         if not self._steps:
             return
-        at = np.array(self._steps, np.int64)
-        rows = np.asarray(self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows), np.float64)
-        self._steps, self._rows = [], []
+        at, rows = end_to_end(self._steps), np.asarray(end_to_end(self._rows), np.float64)
+        self._steps, self._rows, self._waiting = [], [], 0
         if self._length and at[0] <= self._last[self._length - 1]:
             self._go_back_to(int(at[0]))
         if not self._all_seen:
@@ -167,7 +172,11 @@ class Thinned:
 
 def _means(blocks: Values) -> Values:
     """Mean of the readings on the last axis; non-finite if one of them is, missing if all of them are."""
-    present = ~is_missing(blocks)
+    missing = is_missing(blocks)
+    if not missing.any():
+        with np.errstate(invalid="ignore"):
+            return np.asarray((blocks / blocks.shape[-1]).sum(axis=-1))
+    present = ~missing
     count = present.sum(axis=-1)
     with np.errstate(invalid="ignore"):  # inf - inf is NaN: as alarming as either
         # Divided before adding up, so that large readings do not add up to an infinity nobody saw.
