@@ -22,7 +22,7 @@ HEAD = 32  # rows that are never averaged: what a run was like at its very start
 MIDDLE = 448  # block means: enough to show a curve
 FOLD = 512  # rows averaged at a time; as many stay exact, which is more than any window that rules look through
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
-WAITING = 128  # rows that are put in place together, at most: somebody looks now and then only, rows come all the time
+WAITING = 2 * FOLD  # rows that are put in place together, at most: they come all the time, looks now and then
 
 
 class Thinned:
