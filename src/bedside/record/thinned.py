@@ -22,7 +22,9 @@ HEAD = 32  # rows that are never averaged: what a run was like at its very start
 MIDDLE = 448  # block means: enough to show a curve
 FOLD = 512  # rows averaged at a time; as many stay exact, which is more than any window that rules look through
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
-WAITING = 2 * FOLD  # rows that are put in place together, at most: they come all the time, looks now and then
+# What comes waits, to be put in place together: rows come all the time, and somebody looks now and then.
+MOST_ROWS = 2 * FOLD
+MOST_PIECES = 32  # an array of a single row is mostly overhead
 
 
 class Thinned:
@@ -58,7 +60,7 @@ class Thinned:
         self._rows.append(values)
         self._newest = int(at[-1])
         self._waiting += len(at)
-        if self._waiting >= WAITING:
+        if self._waiting >= MOST_ROWS or len(self._rows) >= MOST_PIECES:
             self._settle()
 
     @property
