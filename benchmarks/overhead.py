@@ -20,7 +20,7 @@ from pathlib import Path
 from cost.blocks import Died, Measured, Unwatched, Worker, end, take_turns
 from cost.tools import TOOLS
 from cost.watchers import OURS
-from cost.workloads import WORKLOADS
+from cost.workloads import WORKLOADS, Workload
 from peers.environments import NotInstalled, python_for
 
 RESULTS = Path(__file__).parent / "results" / "overhead.csv"
@@ -31,8 +31,9 @@ ROUNDS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
 # What costs a per cent or two is measured more closely: beside an unwatched training of the same process, started anew
 # several times. (Starts, rounds in each.)
 CLOSELY = ["nothing again", "bedside", "bedside, loss only"]
-CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (1, 8), "gpt": (1, 12)}
+CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (1, 40), "gpt": (1, 60)}
 WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
+STEADY = [name for name in OURS if name.startswith("bedside") and name not in WARM]
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]
 OF_GROWTH = [
     "nothing again",
@@ -70,7 +71,7 @@ def beside(workload: str, optimizer: str, watchers: list[str], rounds: int) -> d
             notes[name] = str(why)[:200]
     unwatched = Worker(Path(sys.executable), workload, OURS["nothing"], fused=fused)
     try:
-        warm_up = {name: settings.warm_up if name in WARM else settings.brief for name in workers}
+        warm_up = {name: _warm_up(settings, name) for name in workers}
         found = take_turns(unwatched, workers, warm_up=warm_up, block=settings.block, rounds=rounds)
     finally:
         end([unwatched, *workers.values()])
@@ -82,10 +83,14 @@ def beside_itself(workload: str, optimizer: str, name: str, rounds: int) -> Meas
     settings = WORKLOADS[workload]
     worker = Worker(Path(sys.executable), workload, OURS[name], fused=optimizer == "fused")
     try:
-        warm_up = {name: settings.warm_up if name in WARM else settings.brief}
+        warm_up = {name: _warm_up(settings, name)}
         return take_turns(Unwatched(worker), {name: worker}, warm_up=warm_up, block=settings.block, rounds=rounds)[name]
     finally:
         end([worker])
+
+
+def _warm_up(settings: Workload, name: str) -> int:
+    return settings.warm_up if name in WARM else settings.steady if name in STEADY else settings.brief
 
 
 def row(workload: str, optimizer: str, name: str, found: Measured) -> Row:

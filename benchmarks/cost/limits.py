@@ -28,6 +28,7 @@ from bedside.collect.squares import Gauge
 from .workloads import Training, build
 
 STEPS = 400
+STEPS_OF_RULES = 10_000  # looks are seconds apart
 
 
 def train(training: Training, steps: int) -> None:
@@ -174,7 +175,7 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
                 began = time.process_time()
                 gauge.squares(gradients)
                 moved.remember(parameters)
-                moved.measure(parameters)
+                moved.measure(parameters, again=True)
                 ours.append(time.process_time() - began)
             found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours) / median(limits)
     finally:
@@ -182,7 +183,21 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
     return found
 
 
+def rules() -> dict[str, float]:
+    """Seconds that live rules take, per step, long after the first steps, and over how many metrics."""
+    training = build("mlp", fused=True)
+    with watched(training) as monitor:
+        train(training, 1000)
+        before = monitor._governor.looking
+        train(training, STEPS_OF_RULES)
+        looking = monitor._governor.looking - before
+        metrics = len(monitor._notes.view().keys())
+    return {
+        f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6 * looking / STEPS_OF_RULES
+    }
+
+
 def limits() -> dict[str, float]:
     os.environ["BEDSIDE_NATIVE"] = "1"
     torch.set_num_threads(1)
-    return transfers() | memory() | accuracy() | bandwidth()
+    return transfers() | memory() | accuracy() | bandwidth() | rules()

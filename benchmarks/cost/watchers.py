@@ -57,7 +57,11 @@ class Bedside(Watcher):
         )
 
     def resumed(self, idle: float) -> None:
+        from bedside.collect.alarms import GRACE
+
         monitor = self.monitor
+        if monitor.step:  # what early looks may take besides is over after 500 steps, which slow nets do not reach here
+            monitor._alarms._spent_early = GRACE
         monitor._alarms._began += idle
         monitor._last_flush += idle
         monitor._looked_over += idle

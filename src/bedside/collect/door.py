@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bedside.collect.collector import Collector
 
 is_compiling = torch.compiler.is_compiling
+CALL = "_compiled_call_impl"  # what nn.Module calls instead of itself; left out when a module is copied or saved
 PATIENCE = 2  # steps without a forward before other doors are looked for: the first may come from a restored graph
 
 
@@ -71,7 +72,7 @@ class Entry(Hook):
     """A module that the user calls; what it was called with is kept where nobody could be told: in the graph of a
     compiled call, and at quiet steps, where usual training forwards are only counted."""
 
-    def __init__(self, module: nn.Module, entered: Callable[[Entry, Any, Any], None]) -> None:
+    def __init__(self, module: nn.Module, entered: Callable[[Entry, Any, Any], None], wake: Callable[[], None]) -> None:
         self.module = module
         self.core = unwrapped(module)
         self.entered = entered
@@ -84,6 +85,9 @@ class Entry(Hook):
         self.missed = 0  # forwards of this step that were not told
         self.seen = 0  # training forwards of this step that were
         self.most = 0  # the least there were in a step: more than that are no usual step's
+        self._wake = wake
+        self._replicated = False  # a copy of the module is what is called
+        self._handle: Any = module.register_forward_pre_hook(self, with_kwargs=True)
 
     def __call__(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         if is_compiling():  # what is said here becomes part of the graph, so it says no more than this
@@ -97,7 +101,39 @@ class Entry(Hook):
             self.args = args
             self.kwargs = kwargs
             return
+        self._replicated |= module is not self.module
         self.entered(self, args, kwargs)
+
+    def rest(self, usual: bool | None) -> None:
+        """Quiet steps follow; this is the mode of a training forward. A hook would send every call of the module down
+        torch's long way, ten microseconds at a step of one millisecond; its place for a compiled call does not, and
+        does not travel with copies of the model."""
+        self.usual = usual
+        plain = type(self.module).__call__ is nn.Module.__call__ and not is_compiled(self.module)
+        if plain and self.most and not self.traced and not self._replicated:
+            self._handle.remove()
+            self.module.__dict__[CALL] = self._pass
+
+    def wake(self) -> None:
+        self.usual = None
+        if self.module.__dict__.get(CALL) == self._pass:
+            del self.module.__dict__[CALL]
+            self._handle = self.module.register_forward_pre_hook(self, with_kwargs=True)
+
+    def close(self) -> None:
+        self.wake()
+        self._handle.remove()
+
+    def _pass(self, *args: Any, **kwargs: Any) -> Any:
+        """A call of the module at a quiet step."""
+        if not is_compiling():
+            if self.usual is self.core.training and self.missed < self.most and torch.is_grad_enabled():
+                self.missed += 1
+                self.args = args
+                self.kwargs = kwargs
+            else:
+                self._wake()  # and the hook hears it
+        return self.module._call_impl(*args, **kwargs)
 
     def forget(self) -> None:
         self.args = self.kwargs = None
@@ -116,9 +152,9 @@ class Door:
         self.compiled = any(is_compiled(module) for module in model.modules())
         self.blind = False  # steps go by, but no forward is ever heard
         self.begun: Callable[[Forward], None] = lambda forward: None  # the monitor's ear
+        self._woken: Callable[[], None] = lambda: None
         self._failed: Callable[[Collector, Exception], None] = lambda collector, error: None
         self._entries: list[Entry] = []
-        self._handles: list[Any] = []
         self._leaving: Any = None
         self._expecting: list[Collector] = []
         self._inside: list[Collector] = []
@@ -128,15 +164,22 @@ class Door:
         self._searching: list[Any] = []
         self._rehearsing = False
 
-    def open(self, begun: Callable[[Forward], None], failed: Callable[[Collector, Exception], None]) -> None:
-        self.begun, self._failed = begun, failed
+    def open(
+        self,
+        begun: Callable[[Forward], None],
+        wake: Callable[[], None],
+        failed: Callable[[Collector, Exception], None],
+    ) -> None:
+        self.begun, self._woken, self._failed = begun, wake, failed
         self._enter_by([self.model])
 
     def close(self) -> None:
         self._left()
-        for handle in [*self._handles, *self._searching]:
+        for entry in self._entries:
+            entry.close()
+        for handle in self._searching:
             handle.remove()
-        self._handles, self._searching, self._expecting, self.last = [], [], [], None
+        self._entries, self._searching, self._expecting, self.last = [], [], [], None
 
     def expect(self, collectors: Sequence[Collector]) -> None:
         """These listen to the next training forward of each entry."""
@@ -167,14 +210,14 @@ class Door:
     def rest(self) -> Sequence[Entry]:
         """Quiet steps follow: training forwards are only counted. Returns the entries, which keep what came in."""
         for entry in self._entries:
-            entry.usual = self.training_mode
+            entry.rest(self.training_mode)
         return self._entries
 
     def wake(self) -> list[Forward]:
         """Tell all forwards again; returns those of this step that were not told."""
         missed: list[Forward] = []
         for entry in self._entries:
-            entry.usual = None
+            entry.wake()
             count = entry.missed or int(entry.traced and entry.args is not None)
             if count:
                 forward = Forward(entry, entry.args, entry.kwargs, grad=True, validating=False)
@@ -218,10 +261,9 @@ class Door:
     # What the hooks do.
 
     def _enter_by(self, entries: Sequence[nn.Module]) -> None:
-        for handle in self._handles:
-            handle.remove()
-        self._entries = [Entry(module, self._entered) for module in entries]
-        self._handles = [entry.module.register_forward_pre_hook(entry, with_kwargs=True) for entry in self._entries]
+        for entry in self._entries:
+            entry.close()
+        self._entries = [Entry(module, self._entered, self._woken) for module in entries]
 
     def _entered(self, entry: Entry, args: Any, kwargs: Any) -> None:
         if self._rehearsing:
@@ -321,7 +363,8 @@ def unwrapped(module: nn.Module) -> nn.Module:
 
 
 def is_compiled(module: nn.Module) -> bool:
-    return isinstance(module, OptimizedModule) or getattr(module, "_compiled_call_impl", None) is not None
+    call = getattr(module, CALL, None)
+    return isinstance(module, OptimizedModule) or not (call is None or isinstance(getattr(call, "__self__", 0), Entry))
 
 
 def autocast_now() -> tuple[tuple[str, torch.dtype], ...]:

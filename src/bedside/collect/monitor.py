@@ -147,20 +147,15 @@ class Monitor:
         self._last_flush = self._looked_over = time.perf_counter()
         self._divided: bool | None = None  # what was last said about micro-batches
         self._pulse.start_counting(self._layout)
-        self._handles = [
-            handle
-            for optimizer in self.optimizers
-            for handle in (
-                optimizer.register_step_pre_hook(self.quiet.before_step),
-                optimizer.register_step_post_hook(self.quiet.after_step),
-            )
-        ]
+        self._handles = [each.register_step_post_hook(self.quiet.after_step) for each in self.optimizers]
+        self._beginnings: list[Any] = []  # handles of the hooks that hear a step begin
+        self._hear_beginnings()
         self._scaler_waits_for: int | None = None
         self._covered: dict[str, Any] = {}
         self._check_coverage()
         patches.listen(self)
         if self._ensemble:
-            self._door.open(self._forward_begins, self._ensemble.failed)
+            self._door.open(self._forward_begins, self.wake, self._ensemble.failed)
         atexit.register(self._at_exit)
         self._attach_collectors()
 
@@ -296,6 +291,8 @@ class Monitor:
         if not quiet.on:
             return
         quiet.on = False
+        if not self._beginnings:
+            self._hear_beginnings()
         self._settle()
         for forward in self._door.wake():
             self._ensemble.tell("forward_begins", forward)
@@ -309,6 +306,9 @@ class Monitor:
         if quiet.clip is not None:
             self._steps.clipped_all(*quiet.clip)
         quiet.loss = quiet.call = quiet.clip = None
+
+    def _hear_beginnings(self) -> None:
+        self._beginnings = [each.register_step_pre_hook(self.quiet.before_step) for each in self.optimizers]
 
     def _forward_begins(self, forward: Forward) -> None:
         if self.quiet.on:
@@ -465,6 +465,7 @@ class Monitor:
             and self._losses.probe is not None
             and self._losses.empty
             and self._steps.idle
+            and not self._steps.closures
             and self._door.restful
             and not self._ensemble.tireless
             and not any(isinstance(group["lr"], Tensor) for group in self.optimizers[0].param_groups)
@@ -479,6 +480,8 @@ class Monitor:
             if self._governor.budget is None and self._steps.groups:
                 reader = self._steps.reader(self.optimizers[0])
                 self.quiet.read(reader, self._layout, updates=self._steps.want_updates)
+            elif probe.grad is not None:  # the end of a step then tells as much as its beginning
+                self._remove(self._beginnings)
             steps = min(steps, FLUSH_MOST)
             deadline = self._last_flush + (FLUSH_SECONDS if at_hand else DEVICE_SECONDS)
             self.quiet.begin(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
@@ -624,10 +627,13 @@ class Monitor:
         self._door.close()
         self._ensemble.each(lambda c: c.end())
         patches.stop_listening(self)
-        for handle in self._handles:
-            handle.remove()
-        self._handles = []
+        self._remove(self._handles)
+        self._remove(self._beginnings)
         self._arrival.stop()
+
+    def _remove(self, handles: list[Any]) -> None:
+        while handles:
+            handles.pop().remove()
 
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"

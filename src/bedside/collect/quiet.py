@@ -175,7 +175,7 @@ class Quiet:
         return self.loss if self._probe.grad is not None else None
 
     def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook, at all steps."""
+        """The optimizer's hook; not at quiet steps at which nothing is read."""
         if self.on:
             if self.loss is not None and self._probe.grad is not None:
                 if self._reader is not None:
@@ -186,6 +186,9 @@ class Quiet:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps; a quiet one is noted."""
+        if self.on and (self.loss is None or self._probe.grad is None):
+            self._wake()  # no backward of ours came before it, and its beginning was not heard
+            self._step_begins(optimizer, args, kwargs)
         if not self.on:
             self._step_ended(optimizer, args, kwargs)
             return

@@ -58,6 +58,7 @@ class StepListener:
         self._readers: dict[int, Reader] = {}
         self._staggered: dict[int, Staggered] = {}
         self._part = 0
+        self.closures = False  # a step was given a closure, in which its backward runs
         self.last_end: float | None = None  # of the last step, by the clock
         self._reading = 0.0  # seconds that reading gradients and updates has taken in all
         self._remembering = 0.0  # seconds the first half of reading an update took
@@ -101,6 +102,7 @@ class StepListener:
         if beat.rates is None:
             self._read_rates(beat)
         self._losses.in_step = closure
+        self.closures |= closure
         if not closure:
             self._read_gradients(optimizer, beat)
         if self._updates_due:
