@@ -27,7 +27,7 @@ LAST_EVENTS = 900  # and of the rest the newest: a loss scaler may report an eve
 
 
 class GrowingRun:
-    """Takes what the store takes, and gives a Run at any time. A series takes 12 to 24 KB, however long it gets.
+    """Takes what the store takes, and gives a Run at any time. A series takes 12 KB, however long it gets.
 
     >>> growing = GrowingRun("runs/a")
     >>> growing.append([("loss", ""), ("lr", "")], [0, 1, 2], np.array([[3.0, 0.1], [2.0, 0.1], [1.0, 0.1]]))

@@ -22,8 +22,8 @@ HEAD = 32  # rows that are never averaged: what a run was like at its very start
 MIDDLE = 448  # block means: enough to show a curve
 FOLD = 512  # rows averaged at a time; as many stay exact, which is more than any window that rules look through
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
-# What comes waits, to be put in place together: rows come all the time, and somebody looks now and then.
-MOST_ROWS = 2 * FOLD
+# Small pieces wait, to be put in place together: they come all the time, and somebody looks now and then.
+SMALL = 2048  # readings: from here on joining pieces costs as much as it saves
 MOST_PIECES = 32  # an array of a single row is mostly overhead
 
 
@@ -43,7 +43,7 @@ class Thinned:
         self._all_seen = False
         self._steps: list[Steps] = []  # what has come but is not yet in its place
         self._rows: list[Values] = []
-        self._waiting = 0  # rows
+        self._waiting = 0  # readings
         self._newest = -1
 
     def append(self, steps: Sequence[int] | Steps, values: NDArray[np.float64]) -> None:
@@ -59,8 +59,8 @@ class Thinned:
         self._steps.append(at)
         self._rows.append(values)
         self._newest = int(at[-1])
-        self._waiting += len(at)
-        if self._waiting >= MOST_ROWS or len(self._rows) >= MOST_PIECES:
+        self._waiting += values.size
+        if self._waiting >= SMALL or len(self._rows) >= MOST_PIECES:
             self._settle()
 
     @property
