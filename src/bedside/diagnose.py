@@ -46,11 +46,11 @@ def diagnose(
 
 def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | None = None) -> Diagnosis:
     """Ask every rule, link the answers, and choose the one to tell first."""
-    found, examined, not_examined = _ask_all(run, catalogue)
+    found, examined, not_examined = ask_all(run, catalogue)
     if baseline is not None:
-        usual, _, _ = _ask_all(baseline, [each for each in catalogue if each.code in {f.code for f in found}])
+        usual, _, _ = ask_all(baseline, [each for each in catalogue if each.code in {f.code for f in found}])
         found = [_seen_beside(each, usual, baseline.name) for each in found]
-    findings = told_with_changes(run, told_as_one_story(found, run.steps))
+    findings = told(run, found)
     return Diagnosis(
         run=run.name,
         format=run.format,
@@ -67,7 +67,12 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | 
     )
 
 
-def _ask_all(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[str], list[NotExamined]]:
+def told(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """What the rules found as one story: what caused what, and what else happened then."""
+    return told_with_changes(run, told_as_one_story(found, run.steps))
+
+
+def ask_all(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[str], list[NotExamined]]:
     """What the rules found, the codes of those that looked, and those that could not."""
     found: list[Finding] = []
     not_examined: list[NotExamined] = []

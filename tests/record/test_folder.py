@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,15 @@ def test_resuming_what_is_not_a_run_changes_nothing(tmp_path: Path) -> None:
     path.write_text("step,loss\n")
     with pytest.raises(NotARun, match="cannot be read as a run: file is not a database"):
         Store.resume(tmp_path)
+
+
+def test_a_rank_that_comes_at_the_same_moment_is_no_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Path.iterdir
+
+    def and_then_another_comes(folder: Path) -> Iterator[Path]:
+        found = list(listed(folder))
+        (tmp_path / "rank1.sqlite").touch()
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", and_then_another_comes)
+    Store.create(tmp_path).close()

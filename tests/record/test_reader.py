@@ -15,7 +15,7 @@ import pytest
 from tests.record.written import a_record, an_open_folder, locked, write
 
 from bedside.errors import NoSuchPath, NotARun
-from bedside.record.loading import CHUNK
+from bedside.record.blocks import CHUNK
 from bedside.record.reader import is_run, open_run
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -63,6 +63,23 @@ def test_a_run_longer_than_a_chunk_is_put_together_in_order(tmp_path: Path) -> N
     loss = open_run(tmp_path).loss
     np.testing.assert_array_equal(loss.steps, np.arange(2 * CHUNK + 5))
     np.testing.assert_array_equal(loss.values, loss.steps)
+
+
+def test_blocks_of_any_length_are_put_together_in_order(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    modules = store.declare("modules", [("grad_norm", "a"), ("grad_norm", "b"), ("grad_norm", "c")])
+    steps = np.cumsum(np.random.default_rng(0).integers(1, 4, size=500))
+    start = 0
+    for length in [1, 1, 1, 7, 7, 2, 1, 300, 5, 5, 5, 165]:
+        here = steps[start : start + length]
+        store.rows(modules, here, here * 1.0, here[:, None] + np.array([0.0, 0.25, 0.5]))
+        store.commit()
+        start += length
+    store.close()
+    run = open_run(tmp_path)
+    for owner, offset in (("a", 0.0), ("b", 0.25), ("c", 0.5)):
+        np.testing.assert_array_equal(run.series("grad_norm", owner).steps, steps)
+        np.testing.assert_array_equal(run.series("grad_norm", owner).values, steps + offset)
 
 
 def test_columns_far_apart_and_out_of_order_are_each_their_own(tmp_path: Path) -> None:
@@ -240,7 +257,11 @@ def test_a_damaged_file_is_refused_in_three_lines(tmp_path: Path, damage: object
 
 
 def test_damage_inside_is_met_when_the_series_is_asked_for(tmp_path: Path) -> None:
-    a_record(tmp_path, 5000)
+    store = Store.create(tmp_path)
+    for first in range(0, 5000, 20):
+        write(store, first, first + 19)
+        store.commit()
+    store.close()
     path = tmp_path / "rank0.sqlite"
     whole = bytearray(path.read_bytes())
     middle = len(whole) // 2 // 4096 * 4096

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bedside.finding import Finding, Severity
+from bedside.record import blocks as blocks_module
 from bedside.record import folder
 from bedside.record import store as store_module
 from bedside.record.layout import PARAMETER
@@ -170,8 +172,6 @@ def test_on_a_network_filesystem_there_is_no_write_ahead_log(tmp_path: Path, mon
 def test_a_commit_that_meets_a_reader_is_made_up_for_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sqlite3
-
     monkeypatch.setattr(folder, "on_a_network", lambda _: True)
     store = Store.create(tmp_path)
     scalars = store.declare("scalars", LOSS_AND_LR)
@@ -268,3 +268,41 @@ def test_any_table_of_floats_survives(
         assert series.steps.tolist() == (start + np.flatnonzero(there)).tolist()
         np.testing.assert_array_equal(series.values, column[there])
         assert run.has(vital, per_owner=True) == bool((~is_missing(values)).any())
+
+
+def test_steps_that_come_late_or_again_find_their_place(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    scalars = store.declare("scalars", LOSS_AND_LR, "f8")
+    written: dict[int, float] = {}
+    for turn, steps in enumerate([[0, 2, 4], [6, 8], [3, 5], [8], [20, 10], [7, 7], [4], [30]]):
+        rows = [[10.0 * turn + i, 1.0] for i in range(len(steps))]
+        store.rows(scalars, steps, [0.5 * step for step in steps], np.array(rows))
+        written |= {step: row[0] for step, row in zip(steps, rows, strict=True)}
+        if turn != 4:  # some among what was written, some among what waits
+            store.commit()
+    assert store.last_step == 30
+    store.close()
+    loss = open_run(tmp_path).loss
+    assert dict(zip(loss.steps.tolist(), loss.values.tolist(), strict=True)) == written
+    assert loss.steps.tolist() == sorted(written)
+    with sqlite3.connect(tmp_path / "rank0.sqlite") as connection:
+        blocks = connection.execute(f"SELECT at, steps, times FROM rows_{scalars} ORDER BY at").fetchall()
+    connection.close()
+    assert [int(at) for at, _, _ in blocks] == [int(np.frombuffer(steps, "<i8")[0]) for _, steps, _ in blocks]
+    times = np.concatenate([np.frombuffer(times, "<f8") for _, _, times in blocks])
+    np.testing.assert_array_equal(times, 0.5 * loss.steps)
+
+
+def test_what_waits_for_a_commit_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MOST", 100)
+    monkeypatch.setattr(blocks_module, "MOST", 100)
+    store = Store.create(tmp_path)
+    scalars = store.declare("scalars", LOSS_AND_LR, "f8")
+    write(store, scalars, 0, np.ones((20, 2)))
+    write(store, scalars, 20, np.ones((2, 2)))
+    store.close()
+    with sqlite3.connect(tmp_path / "rank0.sqlite") as connection:
+        sizes = connection.execute(f"SELECT length(steps) / 8 FROM rows_{scalars} ORDER BY at").fetchall()
+    connection.close()
+    assert sizes == [(6,), (6,), (6,), (2,), (2,)]
+    assert open_run(tmp_path).loss.steps.tolist() == list(range(22))

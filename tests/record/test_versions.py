@@ -16,12 +16,16 @@ from bedside.record.store import Store
 from bedside.record.versions import FORMAT_VERSION, UPGRADES
 
 
+def a_run_of_version(version: int, run_dir: Path) -> Path:
+    connection = sqlite3.connect(run_dir / "rank0.sqlite")
+    connection.executescript((Path(__file__).parent / f"version_{version}.sql").read_text())
+    connection.close()
+    return run_dir
+
+
 @pytest.fixture
 def old_run(tmp_path: Path) -> Path:
-    connection = sqlite3.connect(tmp_path / "rank0.sqlite")
-    connection.executescript((Path(__file__).parent / "version_1.sql").read_text())
-    connection.close()
-    return tmp_path
+    return a_run_of_version(1, tmp_path)
 
 
 def schema(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -74,6 +78,32 @@ def test_resuming_upgrades_in_place(old_run: Path, tmp_path_factory: pytest.Temp
     assert schema(old_run / "rank0.sqlite") == schema(new / "rank0.sqlite")
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+def test_rows_of_single_steps_become_blocks(tmp_path: Path, resumed: bool) -> None:
+    a_run_of_version(2, tmp_path)
+    if resumed:
+        store = Store.resume(tmp_path)
+        assert store.last_step == 4
+        store.close(finished=True)
+    run = open_run(tmp_path)
+    np.testing.assert_array_equal(run.loss.values, [4.0, np.nan, 2.5, 1.5, 0.5])
+    assert run.loss.steps.tolist() == [0, 1, 2, 3, 4]
+    assert run.series("lr").steps.tolist() == [0, 2, 3, 4]
+    assert run.series("lr").values.tolist() == [1.0, 0.5, 0.5, 0.5]
+    assert run.series("grad_norm", "a").steps.tolist() == [0, 4]
+    assert run.series("grad_norm", "b").values.tolist() == [0.25, np.inf, 2.5]
+    assert not run.has("update_norm", per_owner=True)
+    np.testing.assert_array_equal(run.series("val/loss").values, [0.75, np.nan])
+    assert [event.step for event in run.events_of("epoch")] == [4]
+    assert run.config == {"lr": 0.5}
+    assert run.parameters == (Parameter("a.weight", "a", 3, gradient_steps=5, watched_steps=5),)
+    assert run.notes == ("Resumed at step 2; 2 steps after it belong to an abandoned branch.",)
+    with sqlite3.connect(tmp_path / "rank0.sqlite") as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(rows_1)")]
+    connection.close()
+    assert columns == (["at", "steps", "times", "vals"] if resumed else ["at", "time", "vals"])
+
+
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(old_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = schema(old_run / "rank0.sqlite")
 
@@ -100,6 +130,6 @@ def test_a_newer_file_is_refused_in_three_lines(tmp_path: Path, door: object) ->
         door(tmp_path)  # type: ignore[operator]
     assert str(error.value) == (
         f"'{path}' has format version 99, written by a newer bedside.\n"
-        "  Expected: format version 2 or older\n"
+        "  Expected: format version 3 or older\n"
         "  Try: pip install -U bedside"
     )

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.collect.cadence import GRACE_STEPS
-from bedside.diagnose import examine
+from bedside.diagnose import ask_all, told
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
 
-SHARE = 0.003  # of the run's time, where there is no budget to take a part of
+SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
 GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
 SPACING = 0.1  # of the run: within the grace the next look waits until the run has grown by this much
 
@@ -38,7 +38,7 @@ class Alarms:
         self._view = view
         self._speak = speak
         self._share = share
-        self._rules = rules
+        self._rules = [each for each in rules if not each.preview]  # what is on trial neither alarms nor explains
         self._said: dict[str, Severity] = {}
         self._began = time.perf_counter()
         self._finite = True
@@ -62,7 +62,9 @@ class Alarms:
         """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it."""
         started = time.perf_counter()
         prepare()
-        new = [f for f in examine(self._view(), self._rules).findings if self._is_new(f)]
+        run = self._view()
+        found, _, _ = ask_all(run, self._rules)
+        new = [f for f in told(run, found) if self._is_new(f)] if any(map(self._is_new, found)) else []
         self.looks += 1
         self._looked_at = self._step
         took = time.perf_counter() - started

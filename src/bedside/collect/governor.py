@@ -20,7 +20,7 @@ from bedside.collect.cadence import FULL_STEPS, GRACE_STEPS, LADDER, Cadence, ru
 UNSEEN = 1.5  # real over timed cost, rounded up from 1.45 (measured on a 1 ms step, where it is largest)
 SETTLED = 20  # steps left out of every average: first calls allocate and compile
 GRACE = 1.0  # seconds in all that full recording may take beyond FULL_STEPS: a short run is then told in full
-LOOKING = 0.2  # part of the budget that live alarms may use; see alarms.py
+LOOKING = 0.1  # part of the budget that live alarms may use; see alarms.py
 LISTENING = "listening"
 PARTS = {LISTENING: 0.2, "gradients": 0.25, "updates": 0.3}  # of what is left; the other groups share the rest equally
 QUIET = 10e-6  # seconds a quiet step takes, until some have been timed (measured: 5 to 20 µs)

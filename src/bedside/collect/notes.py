@@ -48,8 +48,9 @@ class Notes:
         values: NDArray[np.float64],
         dtype: str,
     ) -> None:
-        self._store.rows(self._store.declare(name, columns, dtype), steps, times, values)
-        self._growing.append(columns, steps, values)
+        keys, at = tuple(columns), np.asarray(steps, np.int64)
+        self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
+        self._growing.append(keys, at, values)
 
     def metric(self, step: int, vital: str, value: float, owner: str = "", *, live: bool = True) -> None:
         """One number; not `live`: there are too many of its kind to keep in memory."""

@@ -55,16 +55,16 @@ def _laid_out(path: Path) -> sqlite3.Connection:
 
 
 def _refuse_what_is_there(run_dir: Path, path: Path) -> None:
-    others = ranks_in(run_dir)
     if path.exists():
         raise RunFolder(
             f"The run folder '{run_dir}' holds another run.",
             expected="a new or empty folder, or resume= to continue the run that is there",
             try_=f"bedside.watch(model, optimizer, resume='{run_dir}')",
         )
-    # Other ranks of the same run may have been quicker; hidden files (.gitkeep, .DS_Store) are nobody's run.
+    # Hidden files (.gitkeep, .DS_Store) are nobody's run. Other ranks of the same run may have been quicker, and are
+    # looked for last: one that comes just now is a stranger in the first list.
     strangers = sorted(each.name for each in run_dir.iterdir() if not each.name.startswith("."))
-    if strangers and not others:
+    if strangers and not ranks_in(run_dir):
         raise RunFolder(
             f"The run folder '{run_dir}' is not empty: it holds {strangers[0]}"
             + (f" and {len(strangers) - 1} more." if len(strangers) > 1 else "."),

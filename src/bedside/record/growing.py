@@ -70,9 +70,10 @@ class GrowingRun:
 
     def run(self) -> Run:
         """The run so far. Series are cut out when a rule asks for them: use it before more is appended."""
+        seen = {id(table): table.seen.tolist() for table in (*self._sets.values(), *self._sparse.values())}
         return Run(
             self.name,
-            keys=[key for key, places in self._places.items() if any(table.seen[column] for table, column in places)],
+            keys=[key for key, places in self._places.items() if any(seen[id(table)][at] for table, at in places)],
             load=self._load,
             events=self._events,
             parameters=self.parameters,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bedside.record.series import Steps, Values
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def joined(parts: Sequence[tuple[Steps, Values]]) -> tuple[Steps, Values]:
@@ -24,3 +28,8 @@ def joined(parts: Sequence[tuple[Steps, Values]]) -> tuple[Steps, Values]:
     steps, values = steps[order], values[order]
     last = np.append(steps[1:] != steps[:-1], True)
     return steps[last], values[last]
+
+
+def end_to_end(parts: Sequence[NDArray[Scalar]]) -> NDArray[Scalar]:
+    """The parts one after the other; the array itself if there is only one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""How a run lies on disk: one SQLite file per rank, one table per metric set, one packed row per step.
+"""How a run lies on disk: one SQLite file per rank, one table per metric set, the steps of one write in one row.
 
 A metric set is a fixed list of columns that are read together. It has a table of its own, so that reading the
 loss never touches the rows of the modules. Values that come now and then (validation, whatever the user logs)
@@ -15,7 +15,7 @@ from bedside.record.run import Key
 APPLICATION_ID = 0x62656473  # "beds", in the file's header: tells our files from everybody else's SQLite
 HEADER = b"SQLite format 3\x00"
 
-# A row's key is segment * SEGMENT + step: a resumed run is a new segment, so repeated steps overwrite nothing,
+# The key of a step is segment * SEGMENT + step: a resumed run is a new segment, so repeated steps overwrite nothing,
 # and one range of the primary key is one stretch of one segment. 2**40 steps are 30 years at 1 ms a step.
 SEGMENT = 2**40
 
@@ -48,12 +48,15 @@ PARAMETER = ("name", "owner", "size", "dtype", "trainable", "in_optimizer", "gra
 
 
 def rows_table(set_id: int) -> str:
-    """The table of a metric set: (at INTEGER PRIMARY KEY, time REAL, vals BLOB)."""
+    """The table of a metric set; `blocks.py` says what its rows hold."""
     return f"rows_{set_id:d}"
 
 
 def create_rows_table(set_id: int) -> str:
-    return f"CREATE TABLE {rows_table(set_id)} (at INTEGER PRIMARY KEY, time REAL NOT NULL, vals BLOB NOT NULL)"
+    return (
+        f"CREATE TABLE {rows_table(set_id)} "
+        "(at INTEGER PRIMARY KEY, steps BLOB NOT NULL, times BLOB NOT NULL, vals BLOB NOT NULL)"
+    )
 
 
 def key_of(segment: int, step: int) -> int:

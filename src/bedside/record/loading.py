@@ -1,4 +1,4 @@
-"""Series out of a run file, only those that were asked for: packed rows are cut in SQLite and decoded in numpy."""
+"""Series out of a run file, only those that were asked for: blocks are cut in SQLite and decoded in numpy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bedside.record.blocks import Packed, cut, last_key
 from bedside.record.folder import damaged
 from bedside.record.join import joined
 from bedside.record.layout import SEGMENT, as_columns, rows_table
@@ -21,14 +21,10 @@ from bedside.record.run import Key
 from bedside.record.segments import Segment
 from bedside.record.series import Series, Steps, Values
 
-CHUNK = 4096  # rows decoded at a time, so that memory is what was asked for and not what was read past
-
-Packed = NDArray[np.floating[Any]]
-
 
 @dataclass(frozen=True)
 class MetricSet:
-    """The rows of one metric set that belong to the run as it was when the file was opened."""
+    """The steps of one metric set that belong to the run as it was when the file was opened."""
 
     table: str
     dtype: np.dtype[Any]
@@ -37,17 +33,9 @@ class MetricSet:
     ranges: tuple[tuple[int, int], ...]  # of row keys, one per segment
 
     def pieces(self, connection: sqlite3.Connection, first: int, width: int) -> Iterator[tuple[Steps, Packed]]:
-        """Steps and (rows, width) packed values, a chunk at a time, of the columns from `first` on."""
-        size = self.dtype.itemsize
+        """Steps and (width, steps) packed values, a chunk at a time, of the columns from `first` on."""
         for low, high in self.ranges:
-            cursor = connection.execute(
-                f"SELECT at, substr(vals, ?, ?) FROM {self.table} WHERE at BETWEEN ? AND ? ORDER BY at",
-                (first * size + 1, width * size, low, high),
-            )
-            while rows := cursor.fetchmany(CHUNK):
-                at, blobs = zip(*rows, strict=True)
-                packed = np.frombuffer(b"".join(blobs), self.dtype).reshape(len(rows), width)
-                yield np.array(at, np.int64) % SEGMENT, packed
+            yield from cut(connection, self.table, self.dtype, low, high, first, width)
 
 
 class Loader:
@@ -76,11 +64,10 @@ class Loader:
         self.keys: list[Key] = list(dict.fromkeys([*dense, *self.sparse]))
 
     def _shown(self, table: str, segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:
-        (newest,) = self._connection.execute(f"SELECT max(at) FROM {table}").fetchone()
-        if newest is not None:
-            for low, high in (segment.range for segment in segments):
-                if low <= min(high, newest):
-                    yield low, min(high, newest)
+        for low, high in (segment.range for segment in segments):
+            newest = last_key(self._connection, table, low, high)
+            if newest is not None:
+                yield low, min(high, newest)
 
     def __call__(self, keys: Sequence[Key]) -> Iterable[Series]:
         parts: dict[Key, list[tuple[Steps, Values]]] = {key: [] for key in keys}
@@ -98,7 +85,7 @@ class Loader:
         """Everything that lies in metric sets, as it was written: (columns, steps, values), a chunk at a time."""
         for each in self.sets:
             for steps, packed in each.pieces(self._connection, 0, len(each.columns)):
-                yield each.columns, steps, unpack(packed)
+                yield each.columns, steps, unpack(packed).T
 
     def _dense(self, metrics: MetricSet, wanted: set[Key], parts: dict[Key, list[tuple[Steps, Values]]]) -> None:
         place = {key: i for i, key in enumerate(metrics.columns) if key in wanted}
@@ -107,13 +94,14 @@ class Loader:
         columns = np.array(list(place.values()))
         first, width = int(columns.min()), int(np.ptp(columns)) + 1
         rows = metrics.pieces(self._connection, first, width)
-        pieces = [(steps, packed[:, columns - first]) for steps, packed in rows]
+        pieces = [(steps, packed[columns - first]) for steps, packed in rows]
         steps = np.concatenate([steps for steps, _ in pieces]) if pieces else np.empty(0, np.int64)
         values = np.empty((len(columns), len(steps)))  # a series is contiguous
         start = 0
         for _, packed in pieces:
-            values[:, start : start + len(packed)] = unpack(packed).T
-            start += len(packed)
+            stop = start + packed.shape[1]
+            values[:, start:stop] = unpack(packed)
+            start = stop
         for key, readings in zip(place, values, strict=True):
             gap = is_missing(readings)
             parts[key].append((steps[~gap], readings[~gap]) if gap.any() else (steps, readings))

@@ -47,8 +47,10 @@ def pack(values: NDArray[np.float64], dtype: str) -> NDArray[np.floating[Any]]:
         packed = np.ascontiguousarray(values, "<f4")
     if not np.isfinite(packed).all():
         packed[is_missing(values)] = MISSING_F4
-        too_large = np.isinf(packed) & np.isfinite(values)
-        packed[too_large] = np.copysign(_LARGEST_F4, values[too_large])
+        infinite = np.isinf(packed)
+        if infinite.any():
+            too_large = infinite & np.isfinite(values)
+            packed[too_large] = np.copysign(_LARGEST_F4, values[too_large])
     return packed
 
 

@@ -73,6 +73,7 @@ class Run:
         self._loaded: dict[Key, Series] = {(s.vital, s.owner): s for s in series}
         self._keys: list[Key] = list(keys) if keys is not None else list(self._loaded)
         self._load = load
+        self._by_prefix: dict[str, list[Key]] = {}
         self._by_vital: dict[str, list[str]] = {}
         for vital, owner in self._keys:
             self._by_vital.setdefault(vital, []).append(owner)
@@ -110,7 +111,9 @@ class Run:
 
     def matching(self, prefix: str) -> list[Series]:
         """All series whose vital begins with `prefix`, e.g. `val/`."""
-        keys = [key for key in self._keys if key[0].startswith(prefix)]
+        keys = self._by_prefix.get(prefix)
+        if keys is None:  # many rules ask for the same few
+            keys = self._by_prefix[prefix] = [key for key in self._keys if key[0].startswith(prefix)]
         self._fetch([key for key in keys if key not in self._loaded])
         return [self._loaded[key] for key in keys]
 

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bedside.record.blocks import last_key
 from bedside.record.layout import SEGMENT, rows_table
 from bedside.record.run import Event
 
@@ -41,10 +42,10 @@ def segments_of(connection: sqlite3.Connection) -> list[Segment]:
         "SELECT segment, started, finished FROM segments ORDER BY segment"
     ).fetchall():
         low, high = number * SEGMENT, (number + 1) * SEGMENT - 1
-        spans = [_span(connection, table, "", low, high) for table in tables]
+        spans = [_rows_span(connection, table, low, high) for table in tables]
         firsts = [first for first, _ in spans if first is not None]
         # An evaluation right after a resume is logged at the step before: it opens no branch if there are rows.
-        spans += [_span(connection, "sparse", f"key = {key:d} AND", low, high) for key in keys]
+        spans += [_sparse_span(connection, key, low, high) for key in keys]
         firsts = firsts or [first for first, _ in spans if first is not None]
         lasts = [last for _, last in spans if last is not None]
         found.append(
@@ -59,13 +60,16 @@ def segments_of(connection: sqlite3.Connection) -> list[Segment]:
     return _cut(found)
 
 
-def _span(
-    connection: sqlite3.Connection, table: str, condition: str, low: int, high: int
-) -> tuple[int | None, int | None]:
+def _rows_span(connection: sqlite3.Connection, table: str, low: int, high: int) -> tuple[int | None, int | None]:
+    (first,) = connection.execute(f"SELECT min(at) FROM {table} WHERE at BETWEEN ? AND ?", (low, high)).fetchone()
+    return first, last_key(connection, table, low, high)
+
+
+def _sparse_span(connection: sqlite3.Connection, key: int, low: int, high: int) -> tuple[int | None, int | None]:
     # Two queries: SQLite answers min() and max() from the index only when each is alone.
-    where = f"FROM {table} WHERE {condition} at BETWEEN ? AND ?"
-    (first,) = connection.execute(f"SELECT min(at) {where}", (low, high)).fetchone()
-    (last,) = connection.execute(f"SELECT max(at) {where}", (low, high)).fetchone()
+    where = "FROM sparse WHERE key = ? AND at BETWEEN ? AND ?"
+    (first,) = connection.execute(f"SELECT min(at) {where}", (key, low, high)).fetchone()
+    (last,) = connection.execute(f"SELECT max(at) {where}", (key, low, high)).fetchone()
     return first, last
 
 

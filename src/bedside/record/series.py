@@ -7,9 +7,12 @@ most important one in the house: a blank cell is nothing, a NaN loss is the end 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bedside.record.median import median
 
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -46,8 +49,13 @@ class Series:
 
     def finite(self) -> Series:
         """Without the NaN and infinite readings."""
+        return self if self._cleaned is None else self._cleaned
+
+    @cached_property
+    def _cleaned(self) -> Series | None:
+        """The finite readings where others are among them; worked out once, since many rules ask."""
         good = np.isfinite(self.values)
-        return self if good.all() else self._where(good)
+        return None if good.all() else self._where(good)
 
     def since(self, step: int) -> Series:
         return self._slice(int(np.searchsorted(self.steps, step, "left")), len(self))
@@ -78,7 +86,7 @@ class Series:
         values = self.finite().values
         if window is not None:
             values = values[-window:]
-        return float(np.median(values)) if len(values) else float("nan")
+        return median(values) if len(values) else float("nan")
 
     @property
     def first_step(self) -> int:

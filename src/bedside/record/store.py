@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.record.blocks import MOST, STEP, TIME, Packed, insert, take_back
 from bedside.record.folder import is_busy, new_file, resumed_file
-from bedside.record.layout import DTYPES, PARAMETER, SEGMENT, as_columns, create_rows_table, key_of, rows_table
+from bedside.record.join import end_to_end
+from bedside.record.layout import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
 from bedside.record.missing import is_missing, pack
 from bedside.record.plain import from_text, to_text
 from bedside.record.run import Event, Key, Parameter
 from bedside.record.segments import last_step, segments_of
+from bedside.record.series import Steps, Values
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
@@ -36,14 +39,20 @@ _UPSERT_PARAMETER = (
 
 
 class _MetricSet:
-    """One table of packed rows, and which of its columns have had a reading."""
+    """One table of blocks: how far it has come, which columns have had a reading, and what is still unwritten."""
 
     def __init__(self, set_id: int, width: int, dtype: str, seen: bytes) -> None:
         self.id = set_id
         self.width = width
         self.dtype = dtype
         self.seen = np.frombuffer(seen, np.uint8).astype(bool)
-        self.insert = f"INSERT OR REPLACE INTO {rows_table(set_id)} VALUES (?, ?, ?)"
+        self.all_seen = all(seen)
+        self.newest = -1  # the last step of this segment
+        self.in_order = True  # what waits increases, and comes after all that was written
+        self.steps: list[Steps] = []  # these three wait for the next commit, to be one block
+        self.times: list[Values] = []
+        self.values: list[Values] = []
+        self.waiting = 0  # bytes
 
 
 class Store:
@@ -102,24 +111,32 @@ class Store:
         self._set_ids[name, dtype, keys] = set_id
         return set_id
 
-    def rows(self, set_id: int, steps: Sequence[int], times: Sequence[float], values: NDArray[np.float64]) -> None:
-        """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read."""
+    def rows(
+        self, set_id: int, steps: Sequence[int] | Steps, times: Sequence[float] | Values, values: NDArray[np.float64]
+    ) -> None:
+        """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read.
+
+        They are written with the next commit, until which nobody may change them.
+        """
         if not self._usable() or not len(steps):
             return
         table = self._sets[set_id]
-        values = np.asarray(values, np.float64)
-        if values.shape != (len(steps), table.width):
-            raise ValueError(f"expected {len(steps)} rows of {table.width} values, got an array of {values.shape}")
-        lowest, highest = key_of(self.segment, min(steps)), key_of(self.segment, max(steps))
-        first = lowest - int(min(steps))
-        keys = [first + int(step) for step in steps]  # a call for each would take half as long as writing them
-        packed = pack(values, table.dtype).tobytes()
-        length = len(packed) // len(keys)
-        rows = [packed[place * length : (place + 1) * length] for place in range(len(keys))]
-        self._begin()
-        self._connection.executemany(table.insert, zip(keys, map(float, times), rows, strict=True))
-        self._note_seen(table, values)
-        self._reached = max(self._reached, highest - self.segment * SEGMENT)
+        at, when, values = np.asarray(steps, STEP), np.asarray(times, TIME), np.asarray(values, np.float64)
+        if values.shape != (len(at), table.width) or len(when) != len(at):
+            raise ValueError(f"expected {len(at)} rows of {table.width} values, got an array of {values.shape}")
+        increasing = len(at) == 1 or bool((at[1:] > at[:-1]).all())
+        first, last = (int(at[0]), int(at[-1])) if increasing else (int(at.min()), int(at.max()))
+        for step in (first, last):
+            key_of(self.segment, step)  # refuses what is no step
+        table.in_order &= increasing and first > table.newest
+        table.newest = max(table.newest, last)
+        table.steps.append(at)
+        table.times.append(when)
+        table.values.append(values)
+        table.waiting += values.nbytes
+        if table.waiting >= MOST:
+            self._write_block(table)
+        self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
         self.commit_if_due()
 
@@ -164,6 +181,7 @@ class Store:
         """Make everything written so far safe and visible to readers."""
         if self._usable():
             self._committed = time.monotonic()
+            self._write_blocks()
             try:
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
@@ -175,13 +193,14 @@ class Store:
 
     def commit_if_due(self) -> None:
         """Commit if the last one is a second old; `rows` and `metric` do this by themselves."""
-        if self._usable() and time.monotonic() - self._committed >= COMMIT_EVERY:
+        if time.monotonic() - self._committed >= COMMIT_EVERY:
             self.commit()
 
     def close(self, finished: bool | None = None) -> None:
         """Commit and let go of the file; True says that the run ended by itself, False that it failed."""
         if self._closed or os.getpid() != self._pid:
             return
+        self._write_blocks()
         done = None if finished is None else int(finished)
         self._write("UPDATE segments SET ended = ?, finished = ? WHERE segment = ?", (time.time(), done, self.segment))
         self._connection.execute("PRAGMA busy_timeout = 5000")
@@ -203,13 +222,41 @@ class Store:
                 [(self.segment, str(key), to_text(value)) for key, value in values.items()],
             )
 
+    def _write_blocks(self) -> None:
+        for table in self._sets.values():
+            if table.steps:
+                self._write_block(table)
+
+    def _write_block(self, table: _MetricSet) -> None:
+        steps, times, values = end_to_end(table.steps), end_to_end(table.times), end_to_end(table.values)
+        in_order = table.in_order
+        table.steps, table.times, table.values, table.waiting, table.in_order = [], [], [], 0, True
+        packed = pack(values.T, table.dtype)
+        self._begin()
+        if not in_order:
+            steps, times, packed = self._among_the_written(table, steps, times, packed)
+        insert(self._connection, table.id, self.segment, steps, times, packed)
+        self._note_seen(table, values)
+
+    def _among_the_written(
+        self, table: _MetricSet, steps: Steps, times: Values, packed: Packed
+    ) -> tuple[Steps, Values, Packed]:
+        """In the order of their steps, together with what was written from the first of them on; the last of a
+        step counts."""
+        old = take_back(self._connection, table.id, self.segment, int(steps.min()), packed.dtype, table.width)
+        steps, times = np.concatenate([old[0], steps]), np.concatenate([old[1], times])
+        # The last of each step is the first from behind.
+        kept, places = np.unique(steps[::-1], return_index=True)
+        newest = len(steps) - 1 - places
+        return kept, times[newest], np.concatenate([old[2], packed], axis=1)[:, newest]
+
     def _note_seen(self, table: _MetricSet, values: NDArray[np.float64]) -> None:
         """A column that never had a reading is no series: rules should say what they need, not see nothing."""
-        if table.seen.all():
+        if table.all_seen:
             return
         seen = table.seen | ~is_missing(values).all(axis=0)
         if (seen != table.seen).any():
-            table.seen = seen
+            table.seen, table.all_seen = seen, bool(seen.all())
             blob = seen.astype(np.uint8).tobytes()
             self._connection.execute("UPDATE metric_sets SET seen = ? WHERE id = ?", (blob, table.id))
 

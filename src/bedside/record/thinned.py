@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.record.join import end_to_end
 from bedside.record.missing import MISSING, is_missing
 from bedside.record.series import Steps, Values
 
@@ -21,6 +22,9 @@ HEAD = 32  # rows that are never averaged: what a run was like at its very start
 MIDDLE = 448  # block means: enough to show a curve
 FOLD = 512  # rows averaged at a time; as many stay exact, which is more than any window that rules look through
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
+# Small pieces wait, to be put in place together: they come all the time, and somebody looks now and then.
+SMALL = 2048  # readings: from here on joining pieces costs as much as it saves
+MOST_PIECES = 32  # an array of a single row is mostly overhead
 
 
 class Thinned:
@@ -35,18 +39,46 @@ class Thinned:
         self._stride = 2  # rows in a block
         self._in_last = 2  # rows in the last block, which may still be filling
         self._nonfinite_since = np.full(width, -1, np.int64)  # exact, also after its row has been averaged
-        self.seen = np.zeros(width, bool)  # columns that have had a reading
+        self._seen = np.zeros(width, bool)
+        self._all_seen = False
+        self._steps: list[Steps] = []  # what has come but is not yet in its place
+        self._rows: list[Values] = []
+        self._waiting = 0  # readings
+        self._newest = -1
 
     def append(self, steps: Sequence[int] | Steps, values: NDArray[np.float64]) -> None:
-        """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after."""
+        """Add `values` (rows, columns) at increasing `steps`; going back to an earlier step drops what came after.
+
+        Nobody may change `values` afterwards.
+        """
         at = np.asarray(steps, np.int64)
-        rows = np.asarray(values, np.float64)
         if not len(at):
             return
+        if at[0] <= self._newest:
+            self._settle()
+        self._steps.append(at)
+        self._rows.append(values)
+        self._newest = int(at[-1])
+        self._waiting += values.size
+        if self._waiting >= SMALL or len(self._rows) >= MOST_PIECES:
+            self._settle()
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which columns have had a reading."""
+        self._settle()
+        return self._seen
+
+    def _settle(self) -> None:
+        if not self._steps:
+            return
+        at, rows = end_to_end(self._steps), np.asarray(end_to_end(self._rows), np.float64)
+        self._steps, self._rows, self._waiting = [], [], 0
         if self._length and at[0] <= self._last[self._length - 1]:
             self._go_back_to(int(at[0]))
-        if not self.seen.all():
-            self.seen |= ~is_missing(rows).all(axis=0)
+        if not self._all_seen:
+            self._seen |= ~is_missing(rows).all(axis=0)
+            self._all_seen = bool(self._seen.all())
         done = 0
         while done < len(at):
             if self._length == CAPACITY:
@@ -60,17 +92,19 @@ class Thinned:
 
     def columns(self, which: Sequence[int]) -> Iterator[tuple[Steps, Values]]:
         """Steps and values of some columns, without what is missing; copies, safe to keep."""
+        self._settle()
         first, last = self._first[: self._length], self._last[: self._length]
         steps = (first + last) // 2
         values = self._values[list(which), : self._length]
         gaps = is_missing(values)
-        for column, readings, gap in zip(which, values, gaps, strict=True):
+        gappy = np.any(gaps, axis=1)  # of all at once: one column at a time takes twice as long
+        nonfinite_since = self._nonfinite_since[list(which)].tolist()
+        for readings, gap, has_gaps, since in zip(values, gaps, gappy, nonfinite_since, strict=True):
             at = steps
-            since = self._nonfinite_since[column]
             if since >= 0:
                 at = steps.copy()
                 at[np.searchsorted(first, since, "right") - 1] = since
-            yield (at[~gap], readings[~gap]) if gap.any() else (at, readings)
+            yield (at[~gap], readings[~gap]) if has_gaps else (at, readings)
 
     def _fold(self) -> None:
         """Average the oldest rows that are still exact."""
@@ -140,7 +174,11 @@ class Thinned:
 
 def _means(blocks: Values) -> Values:
     """Mean of the readings on the last axis; non-finite if one of them is, missing if all of them are."""
-    present = ~is_missing(blocks)
+    missing = is_missing(blocks)
+    if not missing.any():
+        with np.errstate(invalid="ignore"):
+            return np.asarray((blocks / blocks.shape[-1]).sum(axis=-1))
+    present = ~missing
     count = present.sum(axis=-1)
     with np.errstate(invalid="ignore"):  # inf - inf is NaN: as alarming as either
         # Divided before adding up, so that large readings do not add up to an infinity nobody saw.

@@ -7,18 +7,23 @@ applies them in place, in one transaction; reading applies them to a copy and le
 |---|---|
 | 1 | rows by step, events, findings, config, environment |
 | 2 | segments, so that a resume overwrites nothing; the model's parameters |
+| 3 | blocks: the steps that are written in one go are one row, column after column |
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
-from bedside.errors import NotARun
-from bedside.record.layout import APPLICATION_ID, rows_table
+import numpy as np
 
-FORMAT_VERSION = 2
+from bedside.errors import NotARun
+from bedside.record.blocks import STEP, TIME, insert
+from bedside.record.layout import APPLICATION_ID, SEGMENT, rows_table
+
+FORMAT_VERSION = 3
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
@@ -90,4 +95,22 @@ def _from_1_to_2(connection: sqlite3.Connection) -> None:
     )
 
 
-UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _from_1_to_2}
+def _from_2_to_3(connection: sqlite3.Connection) -> None:
+    """Version 2 had one row a step: (at, time, vals), the values of all columns beside each other."""
+    for set_id, dtype in connection.execute("SELECT id, dtype FROM metric_sets").fetchall():
+        table = rows_table(set_id)
+        connection.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        connection.execute(
+            f"CREATE TABLE {table} "
+            "(at INTEGER PRIMARY KEY, steps BLOB NOT NULL, times BLOB NOT NULL, vals BLOB NOT NULL)"
+        )
+        old = connection.execute(f"SELECT at, time, vals FROM old_{table} ORDER BY at")
+        while rows := old.fetchmany(1000):
+            for segment, together in groupby(rows, key=lambda row: row[0] // SEGMENT):
+                at, times, values = zip(*together, strict=True)
+                packed = np.frombuffer(b"".join(values), f"<{dtype}").reshape(len(at), -1)
+                insert(connection, set_id, segment, np.array(at, STEP) % SEGMENT, np.array(times, TIME), packed.T)
+        connection.execute(f"DROP TABLE old_{table}")
+
+
+UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _from_1_to_2, 2: _from_2_to_3}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bedside.finding import NotEnough
 from bedside.record.metrics import goes_up, is_loss
@@ -82,5 +83,10 @@ def called(series: Series) -> str:
 
 def is_surrogate(run: Run) -> bool:
     """True where the loss is that of reinforcement learning (PPO, GRPO, DQN): its level means nothing."""
-    names = [vital.rsplit("/", 1)[-1].lower().replace(" ", "_") for vital in run.vitals]
+    return _has_surrogate_signs(tuple(run.vitals))
+
+
+@lru_cache(maxsize=4)  # a dozen rules ask about the same run
+def _has_surrogate_signs(vitals: tuple[str, ...]) -> bool:
+    names = [vital.rsplit("/", 1)[-1].lower().replace(" ", "_") for vital in vitals]
     return any(name in SURROGATE_SIGNS or _REWARD.search(name) for name in names)

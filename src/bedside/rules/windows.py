@@ -64,9 +64,10 @@ def _thinned(series: Series) -> Series:
     usual = order[int(np.searchsorted(np.cumsum(order), order.sum() / 2))]  # by length: half of the time has such gaps
     if usual <= 2 * order[0]:
         return series
+    steps, apart = series.steps.tolist(), 0.75 * float(usual)
     kept = [len(series) - 1]
     for index in range(len(series) - 2, -1, -1):
-        if series.steps[kept[-1]] - series.steps[index] >= 0.75 * usual:
+        if steps[kept[-1]] - steps[index] >= apart:
             kept.append(index)
     chosen = np.array(kept[::-1])
     return Series(series.vital, series.owner, series.steps[chosen], series.values[chosen])

@@ -15,18 +15,18 @@ autocorrelation time, in units of the curve's own noise.
     plateau     since when a curve has been flat
     swings      how often a curve goes all the way up again, or by a given height
     confidence  how sure to be, from how far beyond the limit
-    quick       medians of a few readings, and what is asked of a curve again and again, worked out once
+    kept        what is asked of a curve again and again, worked out once
 """
 
 from __future__ import annotations
 
+from bedside.record.median import median
 from bedside.rules.statistics.blocks import Blocks, in_blocks
 from bedside.rules.statistics.changes import Shift, change_points, level_shift
 from bedside.rules.statistics.confidence import how_sure
 from bedside.rules.statistics.noise import autocorrelation_time, mad, noise_level, wander
 from bedside.rules.statistics.outline import Outline, outline, running_median
 from bedside.rules.statistics.plateau import flat_since
-from bedside.rules.statistics.quick import median
 from bedside.rules.statistics.repeats import is_rounded, repeats_at_end, still_learning
 from bedside.rules.statistics.segments import segments
 from bedside.rules.statistics.spikes import Spike, spikes

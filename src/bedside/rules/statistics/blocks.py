@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.record.median import median, medians
 from bedside.record.series import Series, Steps, Values
 from bedside.rules.statistics.noise import autocorrelation_time, noise_level
-from bedside.rules.statistics.quick import median
 
 FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory cannot be told from the curve's shape anyway
 MOST_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
@@ -55,6 +55,6 @@ def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = Non
     stops = np.append(starts[1:], n)
     means = np.add.reduceat(finite.values, starts) / (stops - starts)
     first = int(stops[0])  # the only block that may hold more than the others
-    rest = np.median(finite.values[first:].reshape(-1, size), axis=1)
-    medians = np.concatenate([[median(finite.values[:first])], rest])
-    return Blocks(finite.steps[starts], finite.steps[stops - 1], means, medians, size)
+    rest = medians(finite.values[first:].reshape(-1, size))
+    typical = np.concatenate([[median(finite.values[:first])], rest])
+    return Blocks(finite.steps[starts], finite.steps[stops - 1], means, typical, size)

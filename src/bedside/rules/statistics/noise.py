@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from bedside.record.median import median
 from bedside.record.series import Values
-from bedside.rules.statistics.quick import kept, median
+from bedside.rules.statistics.kept import kept
 
 MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.record.median import median, medians
 from bedside.record.series import Series, Steps, Values
 from bedside.rules.statistics.blocks import in_blocks
+from bedside.rules.statistics.kept import kept
 from bedside.rules.statistics.noise import noise_level, wander
-from bedside.rules.statistics.quick import kept, median
 
 PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
 WINDOW = 5  # places in a running median: two wild ones in a row do not move it
@@ -70,7 +71,7 @@ def running_median(values: Values, window: int) -> Values:
     half = window // 2
     smooth = values.astype(np.float64, copy=True)
     if len(values) >= window:
-        smooth[half : len(values) - half] = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
+        smooth[half : len(values) - half] = medians(np.lib.stride_tricks.sliding_window_view(values, window))
     for i in range(1, min(half, (len(values) + 1) // 2)):
         smooth[i] = median(values[: 2 * i + 1])
         smooth[-i - 1] = median(values[-2 * i - 1 :])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.record.median import median, medians
 from bedside.record.series import Values
 from bedside.rules.statistics.outline import running_median
-from bedside.rules.statistics.quick import median
 
 NEIGHBOURS = 21  # readings in the local median that gives the usual deviations
 TAIL = 0.95  # quantile of the usual deviations; a tail is measured, because batch noise is not normal
@@ -41,7 +41,7 @@ def spikes(values: Values, *, positive: bool, skip: int = 0) -> list[Spike]:
     tail = float(np.quantile(np.abs(scale - running_median(scale, NEIGHBOURS)), TAIL))
     if tail <= 0:
         tail = 1e-9 * max(1.0, float(np.abs(scale).max()))
-    before = np.median(np.lib.stride_tricks.sliding_window_view(scale[:-1], PAST), axis=1)
+    before = medians(np.lib.stride_tricks.sliding_window_view(scale[:-1], PAST))
     above = np.concatenate([np.zeros(PAST), scale[PAST:] - before])
     found: list[Spike] = []
     reached = skip

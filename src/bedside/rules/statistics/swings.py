@@ -12,30 +12,24 @@ def swings(values: Values, low: float | Values, high: float | Values) -> list[in
 
     The two levels keep small wiggles from counting; either may be one number or one for each reading.
     """
-    lows, highs = np.broadcast_to(low, values.shape), np.broadcast_to(high, values.shape)
-    found: list[int] = []
-    down = False
-    for i in np.flatnonzero((values <= lows) | (values >= highs)):
-        if values[i] <= lows[i]:
-            down = True
-        elif down:
-            found.append(int(i))
-            down = False
-    return found
+    down = values <= low
+    turns = np.flatnonzero(down | (values >= high))
+    was_down = down[turns]
+    return [int(i) for i in turns[1:][was_down[:-1] & ~was_down[1:]]]
 
 
 def sways(values: Values, by: float) -> list[int]:
     """Indices at which the curve has risen by `by` above its lowest since the last time, and later came down as far."""
     found: list[int] = []
     low, high, risen = float("inf"), float("-inf"), -1
-    for i, value in enumerate(values):
+    for i, value in enumerate(values.tolist()):
         if risen < 0:
-            low = min(low, float(value))
+            low = min(low, value)
             if value - low >= by:
-                high, risen = float(value), i
+                high, risen = value, i
         else:
-            high = max(high, float(value))
+            high = max(high, value)
             if high - value >= by:
                 found.append(risen)
-                low, risen = float(value), -1
+                low, risen = value, -1
     return found

@@ -1,8 +1,4 @@
-"""Medians of short arrays without numpy's ceremony, and statistics that several rules ask of the same curve, kept.
-
-A diagnosis asks for some hundred medians of a few dozen readings each, and four rules ask for the outline of the
-same loss. On a tree of thousands of runs that is most of the time.
-"""
+"""Statistics that several rules ask of the same curve, kept: four of them ask for the outline of the same loss."""
 
 from __future__ import annotations
 
@@ -14,23 +10,10 @@ import numpy as np
 
 from bedside.record.series import Values
 
-SHORT = 4_000  # readings: up to here sorting costs less than np.median's own overhead
 KEPT = 20_000  # readings of a curve that is remembered: four of them in each memory are half a megabyte
 MEMORY = 4  # curves: the loss, the validation loss, the gradient norm, and one on the way
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def median(values: Values) -> float:
-    """`float(np.median(values))` of a flat array; NaN if one of them is, or if there are none."""
-    n = len(values)
-    if n == 0 or n > SHORT:
-        return float(np.median(values))
-    ordered = np.sort(values)
-    last = float(ordered[-1])
-    if last != last:  # NaN is sorted to the end
-        return last
-    return float(ordered[n // 2]) if n % 2 else (float(ordered[n // 2 - 1]) + float(ordered[n // 2])) / 2
 
 
 def kept(function: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[Values, P], T]:
