@@ -16,7 +16,7 @@ from bedside.collect import native
 from bedside.collect.squares import CHUNK, EXACT, Floats, Gauge, Rows, as_row, gather, on_device, square, squares_of
 from bedside.collect.squares import dot as dot_of
 
-LOOKED_AT = 8  # tensors, others before every step: who changes all weights is noticed at once, who clamps one, soon
+LOOKED_AT = 2  # tensors, others before every step: who changes all weights is noticed at once, who clamps one, soon
 STRIDE = 7919  # from one number that is compared to the next: a prime, so that all places of a tensor get their turn
 TRUST = 3  # times that others may have changed weights; from then on they are copied before every step
 
@@ -26,9 +26,10 @@ class Moved:
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._gauge = gauge = Gauge(parameters)
-        self._old_flat, old_views = gauge.buffer()
-        self._new_flat, self._new_views = gauge.buffer()
-        self._old_tables, self._new_tables = gauge.tables(self._old_flat), gauge.tables(self._new_flat)
+        old_flat, old_views = gauge.buffer()
+        new_flat, self._new_views = gauge.buffer()
+        self._old_row, self._new_row = old_flat.numpy(), new_flat.numpy()
+        self._old_tables, self._new_tables = gauge.tables(old_flat), gauge.tables(new_flat)
         small = dict(zip(gauge.small, old_views, strict=True))
         self._large = [i for i in range(len(parameters)) if i not in small]
         # One buffer for each parameter, in their order.
@@ -61,15 +62,14 @@ class Moved:
         return found
 
     def _measure_one_by_one(self, parameters: Sequence[Tensor]) -> tuple[Floats, Floats]:
-        gauge, small = self._gauge, self._gauge.small
+        gauge, old, new = self._gauge, self._old_row, self._new_row
         change, size = np.zeros(gauge.count), np.zeros(gauge.count)
         with np.errstate(over="ignore", invalid="ignore"):
-            if small:
-                gather(self._new_views, [parameters[i] for i in small])
-                old, new = self._old_flat.numpy(), self._new_flat.numpy()
-                size[small] = squares_of(self._new_tables, len(small))
+            if gauge.small:
+                gather(self._new_views, [parameters[i] for i in gauge.small])
+                size[gauge.places] = squares_of(self._new_tables, len(gauge.small))
                 np.subtract(new, old, out=old)
-                change[small] = squares_of(self._old_tables, len(small))
+                change[gauge.places] = squares_of(self._old_tables, len(gauge.small))
                 np.copyto(old, new)
             for i in self._large:
                 before, after = self._rows.of(-1 - i, self._olds[i]), self._rows.of(i, parameters[i])

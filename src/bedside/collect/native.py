@@ -99,14 +99,14 @@ class Pairs:
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
         if self._suited:
-            self._before = _addresses(olds)
-            self._sizes = _sizes(olds)
+            # Addresses before, addresses now, and sizes: in one array, since every argument of a call costs.
+            self._plan = np.stack([_addresses(olds), np.zeros(len(olds), np.int64), _sizes(olds)])
 
     def remember(self, news: Sequence[Tensor]) -> bool:
         """Copy all; says whether that could be done."""
         if self._find(news):
             assert _kernels is not None
-            _kernels[2](self._after, self._before, self._sizes)
+            _kernels[2](self._plan)
             return True
         return False
 
@@ -115,9 +115,9 @@ class Pairs:
         if not self._find(news):
             return None
         assert _kernels is not None
-        change, size = np.empty(len(news)), np.empty(len(news))
-        _kernels[1](self._before, self._after, self._sizes, change, size)
-        return change, size
+        found = np.empty((2, len(news)))
+        _kernels[1](self._plan, found)
+        return found[0], found[1]
 
     def _find(self, news: Sequence[Tensor]) -> bool:
         if not self._suited:
@@ -126,7 +126,7 @@ class Pairs:
         if addresses != self._known:
             if not all(map(suits, news)) or not all(map(_is_contiguous, news)):
                 return False
-            self._known, self._after = addresses, np.asarray(addresses, np.int64)
+            self._known, self._plan[1] = addresses, addresses
         return True
 
 
@@ -194,12 +194,13 @@ def _compiled() -> Kernels:
                     total += exactly(values[start : start + block])
             out[i] = total + exactly(values[blocks * block :])
 
-    @njit(types.void(whole, whole, whole, real, real), **options)
-    def sum_changes(before: Any, after: Any, sizes: Any, change: Any, size: Any) -> None:
-        for i in range(len(sizes)):
-            old = carray(floats_at(before[i]), (sizes[i],))
-            new = carray(floats_at(after[i]), (sizes[i],))
-            blocks, moved, total = sizes[i] // block, 0.0, 0.0
+    @njit(types.void(types.int64[:, ::1], types.float64[:, ::1]), **options)
+    def sum_changes(plan: Any, out: Any) -> None:
+        for i in range(plan.shape[1]):
+            length = plan[2, i]
+            old = carray(floats_at(plan[0, i]), (length,))
+            new = carray(floats_at(plan[1, i]), (length,))
+            blocks, moved, total = length // block, 0.0, 0.0
             for k in range(blocks):
                 start, moved_here, sum_here = k * block, np.float32(0), np.float32(0)
                 for j in range(block):
@@ -218,17 +219,17 @@ def _compiled() -> Kernels:
                 for j in range(block):
                     old[start + j] = new[start + j]
             rest = blocks * block
-            change[i] = moved + exact_change(old[rest:], new[rest:])
-            size[i] = total + exactly(new[rest:])
-            for j in range(rest, sizes[i]):
+            out[0, i] = moved + exact_change(old[rest:], new[rest:])
+            out[1, i] = total + exactly(new[rest:])
+            for j in range(rest, length):
                 old[j] = new[j]
 
-    @njit(types.void(whole, whole, whole), **options)
-    def copy(sources: Any, targets: Any, sizes: Any) -> None:
-        for i in range(len(sizes)):
-            source = carray(floats_at(sources[i]), (sizes[i],))
-            target = carray(floats_at(targets[i]), (sizes[i],))
-            for j in range(sizes[i]):
+    @njit(types.void(types.int64[:, ::1]), **options)
+    def copy(plan: Any) -> None:
+        for i in range(plan.shape[1]):
+            target = carray(floats_at(plan[0, i]), (plan[2, i],))
+            source = carray(floats_at(plan[1, i]), (plan[2, i],))
+            for j in range(plan[2, i]):
                 target[j] = source[j]
 
     return sum_squares, sum_changes, copy

@@ -47,6 +47,7 @@ class Gauge:
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
         small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
         self.small = sorted(small, key=self._elements.__getitem__)  # equal sizes side by side
+        self.places = np.asarray(self.small, np.int64)
         self.others = sorted(i for i, t in enumerate(like) if t.numel() and i not in set(small))
         self._sizes = self._elements[self.small].tolist()
         self._shapes = [like[i].shape for i in self.small]
@@ -80,7 +81,7 @@ class Gauge:
         out = np.zeros(self.count)
         if self.small:
             gather(self._views, [tensors[i] for i in self.small])
-            out[self.small] = squares_of(self._tables, len(self.small))
+            out[self.places] = squares_of(self._tables, len(self.small))
         for i in self.others:
             if (tensor := tensors[i]) is not None:
                 out[i] = square(tensor)
