@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.collect import freight, governor
+from bedside.collect.door import CALL
 from bedside.record.reader import open_run
 
 STEPS = 160  # the first hundred are recorded in full
@@ -220,3 +222,62 @@ def test_without_a_budget_every_step_is_read_in_full(tmp_path):
     run = Loop(tmp_path / "run", budget=None).run(120).recorded()
     for vital in ("grad_norm", "update_norm", "input_rms"):
         assert run.series(vital).steps.tolist() == list(range(120)), vital
+
+
+def test_copies_that_are_made_at_quiet_steps_are_nobodys_patients(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    assert loop.quiet[-1]
+    assert CALL in vars(loop.model), "the model is heard without a hook"
+    torch.save(loop.model, tmp_path / "model.pt")
+    copies = [copy.deepcopy(loop.model), torch.load(tmp_path / "model.pt", weights_only=False)]
+    inputs, _ = loop.case.batch()
+    for each in copies:
+        assert CALL not in vars(each)
+        outputs = []
+        for model in (each, loop.model):
+            torch.manual_seed(0)  # of the dropout
+            outputs.append(model(inputs))
+        assert torch.equal(*outputs)
+    loop.recorded()
+    assert CALL not in vars(loop.model)
+    assert not loop.model._forward_pre_hooks
+
+
+def test_a_copy_that_shares_everything_is_called_itself(tmp_path):
+    loop = Loop(tmp_path / "run")
+    copied = type(loop.model).__new__(type(loop.model))
+    copied.__dict__ = loop.model.__dict__.copy()  # as nn.DataParallel does at every step
+    original, loop.model = loop.model, copied
+    loop.run()
+    assert loop.quiet[-1]
+    assert CALL not in vars(original), "else the original would be called in place of its copies"
+    loop.recorded()
+
+
+def test_a_second_monitor_of_a_quiet_model_does_not_take_it_for_compiled(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    assert CALL in vars(loop.model)
+    with bedside.watch(loop.model, loop.optimizer, run_dir=tmp_path / "second", quiet=True) as second:
+        assert not second._door.compiled
+        loop.run(3)
+    assert open_run(tmp_path / "second").series("activation_rms", "0") is not None
+    loop.recorded()
+
+
+def test_steps_with_a_closure_are_never_quiet(tmp_path):
+    torch.manual_seed(0)
+    model = CASES["mlp"].model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, budget=1e-9) as monitor:
+        for _ in range(120):
+            inputs, targets = CASES["mlp"].batch()
+
+            def closure(inputs=inputs, targets=targets):
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(inputs), targets)
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+            assert not monitor.quiet.on
+    assert len(open_run(tmp_path / "run").loss) == 120

@@ -21,7 +21,7 @@ from bedside.collect import patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.arrival import Arrival
 from bedside.collect.beat import Beat
-from bedside.collect.cadence import FULL_STEPS, Cadence
+from bedside.collect.cadence import FULL_STEPS, GRACE_STEPS, Cadence
 from bedside.collect.categories import EVERY as REPORT_CATEGORIES
 from bedside.collect.categories import Categories
 from bedside.collect.clipping import members_of
@@ -48,6 +48,7 @@ from bedside.settings import Settings
 LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for the live view (12 KB each)
 FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
 FLUSH_APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
+FLUSH_LATER = 0.9  # the same after the first hundreds of steps, when live rules look every few seconds only
 FLUSH_MOST = 1000  # steps that wait at most: bounds the memory, however quick they are
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
 FLUSH_SECONDS = 1.0  # a crash loses at most this much, where fetching makes nobody wait
@@ -491,7 +492,8 @@ class Monitor:
         since = (self._steps.last_end or self._last_flush) - self._last_flush
         if waiting < FLUSH_STEPS and not self._pulse.alarming:
             return since > (DEVICE_SECONDS if self._freight.full else FLUSH_SECONDS)
-        return since > FLUSH_APART or waiting >= FLUSH_MOST or step < FULL_STEPS or self._pulse.alarming
+        apart = FLUSH_APART if step < GRACE_STEPS else FLUSH_LATER
+        return since > apart or waiting >= FLUSH_MOST or step < FULL_STEPS or self._pulse.alarming
 
     def _attach_collectors(self) -> None:
         """The next step begins: whoever is due listens to it."""
