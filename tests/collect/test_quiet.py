@@ -281,3 +281,34 @@ def test_steps_with_a_closure_are_never_quiet(tmp_path):
             optimizer.step(closure)
             assert not monitor.quiet.on
     assert len(open_run(tmp_path / "run").loss) == 120
+
+
+class Frugal(torch.optim.Optimizer):
+    """Lets go of the gradients as soon as they are used."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, {"lr": 1e-2})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for p in self.param_groups[0]["params"]:
+            p -= self.param_groups[0]["lr"] * p.grad
+            p.grad = None
+
+
+def test_an_optimizer_that_lets_go_of_its_gradients_takes_no_empty_steps(tmp_path):
+    torch.manual_seed(0)
+    case = CASES["mlp"]
+    model = case.model()
+    optimizer = Frugal(model.parameters())
+    quiet = []
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, budget=1e-9) as monitor:
+        for _ in range(130):
+            inputs, targets = case.batch()
+            F.cross_entropy(model(inputs), targets).backward()
+            quiet.append(monitor.quiet.on)
+            optimizer.step()
+    assert sum(quiet) > 20
+    run = open_run(tmp_path / "run")
+    assert not run.events_of("empty_step")
+    assert len(run.loss) == 130

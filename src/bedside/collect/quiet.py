@@ -64,9 +64,10 @@ class Quiet:
     """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed", "_first",
-        "_gradients", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader", "_readings", "_room",
-        "_step_begins", "_step_ended", "_timed", "_updates", "_wake", "call", "clip", "loss", "on", "spent", "unheard",
+        "_at_hand", "_began", "_begun", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed",
+        "_first", "_gradients", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
+        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_updates", "_wake", "call", "clip", "loss",
+        "on", "spent", "unheard",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +90,7 @@ class Quiet:
         self._reader: Reader | None = None
         self._first, self._began, self._epoch = 0, 0.0, None
         self._timed = False
+        self._begun = False  # the beginning of this step was heard, and it was a quiet one's
         self._forget()
 
     def _forget(self) -> None:
@@ -178,6 +180,7 @@ class Quiet:
         """The optimizer's hook; not at quiet steps at which nothing is read."""
         if self.on:
             if self.loss is not None and self._probe.grad is not None:
+                self._begun = True
                 if self._reader is not None:
                     self._read_before(self._reader)
                 return
@@ -186,7 +189,8 @@ class Quiet:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps; a quiet one is noted."""
-        if self.on and (self.loss is None or self._probe.grad is None):
+        begun, self._begun = self._begun, False
+        if self.on and not begun and (self.loss is None or self._probe.grad is None):
             self._wake()  # no backward of ours came before it, and its beginning was not heard
             self._step_begins(optimizer, args, kwargs)
         if not self.on:
