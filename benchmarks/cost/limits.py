@@ -174,11 +174,11 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
                 limits.append((time.process_time() - began) * 16 / 12)
                 began = time.process_time()
                 gauge.squares(gradients)
-                moved.remember(parameters)
+                moved.remember(parameters, fresh=bool(ours))
                 before = time.process_time() - began
                 torch._foreach_add_(parameters, gradients, alpha=1e-3)  # the step
                 began = time.process_time()
-                moved.measure(parameters, again=True)
+                moved.measure(parameters)
                 ours.append(before + time.process_time() - began)
             found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours) / median(limits)
     finally:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.collect.models import CASES
+from tests.collect.watched import recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -66,10 +67,7 @@ class Loop:
         return self
 
     def recorded(self):
-        self.monitor.close()
-        run = open_run(self.folder)
-        assert not run.events_of("switched_off"), run.events_of("switched_off")
-        return run
+        return recorded(self.monitor)
 
     def check(self):
         run = self.recorded()

@@ -14,6 +14,12 @@ def watched(model, optimizer, tmp_path, body, steps=6, **options):
             body(step, monitor)
     finally:
         monitor.close()
-    run = open_run(tmp_path / "run")
+    return recorded(monitor)
+
+
+def recorded(monitor):
+    """What a monitor recorded, once it is closed; nothing may have been switched off."""
+    monitor.close()
+    run = open_run(monitor.run_dir)
     assert not run.events_of("switched_off"), run.events_of("switched_off")
     return run

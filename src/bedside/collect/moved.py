@@ -41,23 +41,23 @@ class Moved:
         self._guard = Guard(self._olds, self._rows)
         self._trust = TRUST if gauge.on_cpu else 0
 
-    def remember(self, parameters: Sequence[Tensor]) -> None:
-        if self._guard.on:
+    def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
+        """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""
+        if fresh and self._trust > 0:
             if self._guard.unchanged(parameters):
                 return
             self._trust -= 1
         if not (native.ready() and self._gauge.on_cpu and self._pairs.remember(parameters)):
             gather(self._olds, parameters)
 
-    def measure(self, parameters: Sequence[Tensor], *, again: bool = False) -> tuple[Tensor | Floats, Tensor | Floats]:
-        """(squared change, squared size) per parameter. `again`: the next step is read as well."""
+    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
+        """(squared change, squared size) per parameter; they are remembered as they are now."""
         if not self._gauge.on_cpu:
             _subtract(self._olds, parameters)
             return on_device(self._olds), on_device(parameters)
         found = self._pairs.measure(parameters) if native.ready() else None
         found = found or self._measure_one_by_one(parameters)
-        self._guard.on = again and self._trust > 0
-        if self._guard.on:
+        if self._trust > 0:
             self._guard.note(parameters)
         return found
 
@@ -100,7 +100,6 @@ class Guard:
     done through `.data` does not, so a number is compared as well. A few tensors have their turn each time."""
 
     def __init__(self, olds: Sequence[Tensor], rows: KnownRows) -> None:
-        self.on = False
         self._olds, self._rows = olds, rows
         self._turn = 0
         self._versions: list[int] = []

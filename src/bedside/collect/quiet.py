@@ -221,7 +221,7 @@ class Quiet:
         try:
             self._gradients = reader.gradients()
             if self._updates:
-                reader.remember()
+                reader.remember(self._first + len(self._ends))
         except Exception as error:
             self._failed(error)
         self.spent += clock() - began
@@ -230,7 +230,8 @@ class Quiet:
         """Says whether it could be done."""
         began = clock()
         try:
-            self._readings.append(Reading(*self._gradients, reader.moves(again=True) if self._updates else None))
+            moves = reader.moves(self._first + len(self._ends)) if self._updates else None
+            self._readings.append(Reading(*self._gradients, moves))
         except Exception as error:
             self._failed(error)
             return False

@@ -19,6 +19,7 @@ class Reader:
         self._parameters = parameters
         self._gauge: Gauge | None = None
         self._moved: Moved | None = None
+        self._next = -1  # the step before which the weights are those that were measured last
 
     def gradients(self) -> tuple[Squares, tuple[int, ...]]:
         """The squares, and which parameters have no gradient."""
@@ -28,13 +29,13 @@ class Reader:
         absent = tuple(i for i, each in enumerate(gradients) if each is None)
         return self._gauge.squares(gradients), absent
 
-    def remember(self) -> None:
-        """Before the step."""
+    def remember(self, step: int) -> None:
+        """Before this step."""
         if self._moved is None:
             self._moved = Moved(self._parameters)
-        self._moved.remember(self._parameters)
+        self._moved.remember(self._parameters, fresh=step == self._next)
 
-    def moves(self, *, again: bool) -> tuple[Squares, Squares] | None:
-        """After the step: of what it changed, and of the weights, if they had been remembered. `again`: the next step
-        is read as well."""
-        return None if self._moved is None else self._moved.measure(self._parameters, again=again)
+    def moves(self, step: int) -> tuple[Squares, Squares] | None:
+        """After this step: of what it changed, and of the weights, if they had been remembered."""
+        self._next = step + 1
+        return None if self._moved is None else self._moved.measure(self._parameters)

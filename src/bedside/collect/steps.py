@@ -245,7 +245,7 @@ class StepListener:
                 self._staggered[id(optimizer)] = Staggered(parameters)
             self._staggered[id(optimizer)].remember(parameters, self._part)
         else:
-            self._readers[id(optimizer)].remember()
+            self._readers[id(optimizer)].remember(self.next_step)
         self._remembering = time.perf_counter() - began
 
     @property
@@ -276,8 +276,7 @@ class StepListener:
             self._read_part(optimizer, beat)
             return
         began = time.perf_counter()
-        again = self._governor.cadence.due("updates", beat.step + 1)
-        if (moves := self._readers[id(optimizer)].moves(again=again)) is None:
+        if (moves := self._readers[id(optimizer)].moves(beat.step)) is None:
             return
         updates, weights = map(self._freight.put, moves)
         beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
