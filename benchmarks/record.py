@@ -48,6 +48,7 @@ def write(run_dir: Path, steps: int, metrics: int) -> list[Row]:
         times = [float(step) for step in batch]
         store.rows(store.declare("scalars", scalars, "f8"), batch, times, values[: len(batch), :SCALARS])
         store.rows(store.declare("modules", modules, "f4"), batch, times, values[: len(batch), SCALARS:])
+        store.commit_if_due()
     wall, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     store.close(finished=True)
     return [

@@ -29,6 +29,7 @@ for step in range(10**9):
     began = time.monotonic()
     store.rows(scalars, [step], [began], np.array([[step, 0.1]], float))
     store.rows(modules, [step], [began], np.full((1, 100), float(step)))
+    store.commit_if_due()
     print(step, began, flush=True)
     time.sleep(0.002)
 """

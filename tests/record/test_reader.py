@@ -121,6 +121,7 @@ step = 0
 while step < 100_000:
     steps = np.arange(step, step + 20)
     store.rows(modules, steps, steps * 1.0, np.repeat(steps[:, None] * 1.0, 51, axis=1))
+    store.commit_if_due()
     step += 20
     time.sleep(0.001)
 """

@@ -147,9 +147,11 @@ def test_rows_are_committed_when_a_second_has_passed(tmp_path: Path, monkeypatch
     scalars = store.declare("scalars", LOSS_AND_LR)
     store.commit()
     write(store, scalars, 0, [[1, 1]])
+    store.commit_if_due()
     assert len(open_run(tmp_path).loss) == 0
     monkeypatch.setattr(store_module, "COMMIT_EVERY", 0.0)
     write(store, scalars, 1, [[1, 1]])
+    store.commit_if_due()
     assert len(open_run(tmp_path).loss) == 2
     store.close()
 

@@ -48,10 +48,10 @@ from bedside.settings import Settings
 LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for the live view (12 KB each)
 FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
 FLUSH_APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
-FLUSH_LATER = 0.9  # the same after the first hundreds of steps, when live rules look every few seconds only
-FLUSH_MOST = 1000  # steps that wait at most: bounds the memory, however quick they are
+FLUSH_LATER = 1.9  # the same after the first hundreds of steps, when live rules look every few seconds only
+FLUSH_MOST = 5000  # steps that wait at most: bounds the memory, however quick they are
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
-FLUSH_SECONDS = 1.0  # a crash loses at most this much, where fetching makes nobody wait
+FLUSH_SECONDS = 2.0  # a crash loses at most this much, where fetching makes nobody wait
 DEVICE_SECONDS = 30.0  # and this much where it does: 20 steps, unless they are slower than 1.5 s
 LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
 VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")

@@ -91,8 +91,8 @@ def squares(tensors: Sequence[Tensor], sizes: NDArray[np.int64] | None = None) -
 
 
 class Pairs:
-    """Buffers, each for one parameter. Their addresses stay; those of the parameters are asked for every time, and
-    when they are the ones of last time nothing else needs to be."""
+    """Buffers, each for one parameter. Their addresses stay; when those of the parameters are the ones of last time,
+    nothing else needs to be asked."""
 
     def __init__(self, olds: Sequence[Tensor]) -> None:
         self._olds = olds
@@ -102,28 +102,27 @@ class Pairs:
             # Addresses before, addresses now, and sizes: in one array, since every argument of a call costs.
             self._plan = np.stack([_addresses(olds), np.zeros(len(olds), np.int64), _sizes(olds)])
 
-    def remember(self, news: Sequence[Tensor]) -> bool:
-        """Copy all; says whether that could be done."""
-        if self._find(news):
+    def remember(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
+        """Copy all, which lie there; says whether that could be done."""
+        if self._find(news, addresses):
             assert _kernels is not None
             _kernels[2](self._plan)
             return True
         return False
 
-    def measure(self, news: Sequence[Tensor]) -> tuple[Floats, Floats] | None:
+    def measure(self, news: Sequence[Tensor], addresses: list[int]) -> tuple[Floats, Floats] | None:
         """Squared norms of `new - old` and of `new`, if that can be done; `old` becomes `new`."""
-        if not self._find(news):
+        if not self._find(news, addresses):
             return None
         assert _kernels is not None
         found = np.empty((2, len(news)))
         _kernels[1](self._plan, found)
         return found[0], found[1]
 
-    def _find(self, news: Sequence[Tensor]) -> bool:
+    def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:
             return False
-        addresses = list(map(_data_ptr, news))
-        if addresses != self._known:
+        if addresses is not self._known:
             if not all(map(suits, news)) or not all(map(_is_contiguous, news)):
                 return False
             self._known, self._plan[1] = addresses, addresses

@@ -89,21 +89,27 @@ def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
 
 
 def _backward(original: Any) -> Any:
-    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        gradient = args[0] if args else kwargs.get("grad_tensors")
+    # The arguments by name: packing and unpacking them would take longer than the rest of a quiet step.
+    def backward(
+        tensors: Any,
+        grad_tensors: Any = None,
+        retain_graph: Any = None,
+        create_graph: Any = False,
+        grad_variables: Any = None,
+        inputs: Any = None,
+    ) -> None:
         for quiet in _alone:
-            if quiet.on and quiet.expects(tensors, gradient):
-                result = original(tensors, *args, **kwargs)
+            if quiet.on and quiet.expects(tensors, grad_tensors):
+                original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
                 if quiet.unheard is not None:
                     quiet.heard()
-                return result
+                return
         listeners = list(LISTENING)
         for monitor in listeners:
-            monitor.before_backward(tensors, gradient)
-        result = original(tensors, *args, **kwargs)
+            monitor.before_backward(tensors, grad_tensors)
+        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         for monitor in listeners:
             monitor.after_backward()
-        return result
 
     return backward
 

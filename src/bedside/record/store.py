@@ -1,7 +1,8 @@
 """The writer of a run: one SQLite file per rank, appended to as training goes, safe to kill at any moment.
 
-What was committed is on disk; a commit comes about once a second, and at once for events and findings, so
-`kill -9` loses at most one second of writing. Readers in other processes see every commit and disturb nobody.
+What was committed is on disk. Whoever writes rows asks for a commit afterwards, which comes about once a second, and at
+once for events and findings, so `kill -9` loses at most one second of writing. Readers in other processes see every
+commit and disturb nobody.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class Store:
     ) -> None:
         """Append one row a step; `values` is (steps, columns), with MISSING where nothing was read.
 
-        They are written with the next commit, until which nobody may change them.
+        They are written with the next commit, until which nobody may change them. That commit is asked for when all
+        tables of these steps have their rows: otherwise the rest of them would wait for the one after it.
         """
         if not self._usable() or not len(steps):
             return
@@ -138,7 +140,6 @@ class Store:
             self._write_block(table)
         self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
-        self.commit_if_due()
 
     def metric(self, step: int, vital: str, value: float, owner: str = "") -> None:
         """One value that comes now and then: validation, whatever the user logs; the last one of a step counts."""
@@ -192,7 +193,7 @@ class Store:
             self._begin()
 
     def commit_if_due(self) -> None:
-        """Commit if the last one is a second old; `rows` and `metric` do this by themselves."""
+        """Commit if the last one is a second old; `metric` does this by itself."""
         if time.monotonic() - self._committed >= COMMIT_EVERY:
             self.commit()
 
