@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.dead_units import ENOUGH, SAMPLES
+from bedside.collect.silence import ENOUGH, SAMPLES
 
 
 class Net(nn.Module):
@@ -109,3 +109,28 @@ def test_functions_are_the_originals_outside_the_forward_and_after_an_error(tmp_
 
     train(model, tmp_path, steps=3, change=change)
     assert (F.relu, torch.relu, torch.Tensor.relu, "relu" in vars(torch.Tensor)) == originals
+
+
+def test_an_output_that_is_overwritten_is_read_as_it_was(tmp_path):
+    class Overwrites(Net):
+        def forward(self, x):
+            x = self.act(self.conv(x)).mean((2, 3))
+            x = F.relu6(self.one(x))  # which keeps its input for the backward pass, not its output
+            return self.three(F.relu(self.two(x.add_(1.0))))
+
+    run = train(Overwrites(), tmp_path, steps=41)
+    dead = run.series("dead_units", "relu6")
+    assert dead.last == 5
+    assert len(run.series("alive_units", "relu6")) == 40  # all but the first
+
+
+def test_layers_of_different_batches_are_looked_at_one_by_one(tmp_path):
+    class Halves(Net):
+        def forward(self, x):
+            x = F.relu(self.one(self.act(self.conv(x)).mean((2, 3))))
+            return self.three(F.relu(self.two(x[: len(x) // 2])))
+
+    run = train(Halves(), tmp_path, steps=70)
+    assert run.series("dead_units", "relu").last == 5
+    assert run.series("dead_units", "relu#2").last >= 10
+    assert run.series("dead_units", "relu#2").first_step == -(-ENOUGH // 16) - 1

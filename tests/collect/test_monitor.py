@@ -239,7 +239,7 @@ for step in range(int(sys.argv[2])):
     optimizer.step()
     if len(sys.argv) > 3:
         print(step, time.time(), flush=True)
-        time.sleep(0.01)
+        time.sleep(0.005)
 """
 
 
@@ -257,20 +257,21 @@ def test_a_script_that_just_ends_gets_its_report_and_a_whole_record(tmp_path):
     assert bedside.load(tmp_path / "run").steps == 60
 
 
-def test_a_killed_run_loses_at_most_about_a_second(tmp_path):
+@pytest.mark.parametrize("steps", [300, 900])  # while all is recorded, and when most steps are quiet
+def test_a_killed_run_loses_at_most_about_two_seconds(tmp_path, steps):
     process = subprocess.Popen(script(tmp_path, "100000", "slowly"), stdout=subprocess.PIPE, text=True)
     reported = {}
     for line in process.stdout:
         step, when = line.split()
         reported[int(step)] = float(when)
-        if len(reported) == 300:
+        if len(reported) == steps:
             break
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     run = bedside.load(tmp_path / "run")
     lost = [step for step in reported if step >= run.steps]
-    # One second of commits, and FLUSH_STEPS that may wait for their transfer at the same time.
-    assert reported[299] - reported[lost[0] if lost else 299] < 2.5
+    # FLUSH_SECONDS, and what a busy machine adds to them.
+    assert reported[steps - 1] - reported[lost[0] if lost else steps - 1] < 3.0
     assert run.steps > 100
 
 

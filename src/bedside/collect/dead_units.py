@@ -2,15 +2,18 @@
 
 Dead is a property of a unit over many batches, not of one: in a healthy ReLU layer half of all outputs are zero, and a
 unit that is silent for one batch may speak for the next. So for every unit it is counted how many positions (samples,
-pixels, tokens) have gone by since it was last active; it is dead when that is `ENOUGH`, over `SAMPLES` samples or more.
+pixels, tokens) have gone by since it was last active (`silence.py`).
+
+Outputs are kept while the forward runs and looked at when it is over, those of one batch side by side. One that is
+overwritten before that is noticed by its version; then the sample is dropped, and from then on outputs are copied.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,14 +25,23 @@ from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
 from bedside.collect.nonlinearity import DYING, Numbered, call_name
+from bedside.collect.silence import Layer, Sample, Silence, end_to_end
+from bedside.collect.tensors import NoGradients
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
-ENOUGH = 1000  # positions without activity: a unit active once in 300 is missed with a chance of 4 %
-SAMPLES = 10  # fewer overcount (measured on a ResNet: 0.04 off after one sample, below 0.007 after ten)
 ELEMENTS = 1 << 16  # looked at per layer and sample
-Look = tuple[str, Tensor, int]  # owner, the largest value of each of its units, over how many positions
+HOOK = 2e-6  # seconds that keeping an output takes: too little to be timed without doubling it
 VITALS = ("dead_fraction", "dead_units", "dying_units", "alive_units")
+
+
+class Call(NamedTuple):
+    """Of a ReLU-like function."""
+
+    module: nn.Module | None  # that called it
+    function: str
+    output: Tensor
+    version: int | None  # None: nobody can overwrite it
 
 
 class DeadUnits(Collector):
@@ -42,139 +54,116 @@ class DeadUnits(Collector):
         super().__init__(patient)
         self._ear = Eavesdropper(DYING, self._heard)
         self._names: dict[int, str] = {}
-        self._numbered = Numbered()
-        self._quiet = Quiet()
-        self._looks: list[Look] = []
-        self._waiting: list[tuple[int, list[tuple[str, int]], Ticket]] = []
+        self._calls: list[Call] = []
+        self._copies = False  # outputs are overwritten before the forward is over
+        self._plan: Plan | None = None
+        self._silence = Silence()
+        self._samples: list[Sample] = []  # of this step
+        self._waiting: list[tuple[int, list[Layer], Ticket]] = []
         self._turn = 0
 
     def reads(self, forward: Forward) -> bool:
         began = time.perf_counter()
         if not self._names:
             self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
-        self._numbered = Numbered()
         self._turn += 1
         self._ear.on()
         self.spent += time.perf_counter() - began
         return True
 
+    def _heard(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
+        if isinstance(output, Tensor):
+            if self._copies:
+                self._calls.append(Call(module, function, output.detach().clone(), None))
+            else:
+                version = None if output.is_inference() else output._version
+                self._calls.append(Call(module, function, output, version))
+
     def read(self) -> None:
         began = time.perf_counter()
         self._ear.off()
+        calls, self._calls = self._calls, []
         if self._ear.error is not None:
             raise self._ear.error
-        self.spent += time.perf_counter() - began
+        if any(each.version is not None and each.output._version != each.version for each in calls):
+            self._copies = True
+        elif calls:
+            with NoGradients():
+                if self._plan is None or not self._plan.fits(calls):
+                    self._plan = Plan(calls, self._names)
+                if self._plan.layers:
+                    self._samples.append(self._plan.read(calls, self._turn))
+        self.spent += HOOK * len(calls) + time.perf_counter() - began
 
     def detach(self, step: int) -> None:
-        if self._looks:
-            looks, self._looks = self._looks, []
-            owners = [(owner, len(most)) for owner, most, _ in looks]
-            self._waiting.append((step, owners, self.freight.put(self._quiet.add(looks))))
+        if self._samples:
+            samples, self._samples = self._samples, []
+            layers = [layer for sample in samples for layer in sample.layers]
+            self._waiting.append((step, layers, self.freight.put(self._silence.add(samples))))
 
     def end(self) -> None:
         self._ear.off()
 
-    def _heard(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
-        began = time.perf_counter()
-        name = self._names.get(id(module), "" if module is None else None)
-        if name is not None and isinstance(output, Tensor) and output.dim() >= 2 and output.is_floating_point():
-            owner = self._numbered(call_name(module, name, function))
-            if owner is not None and output.numel():
-                self._looks.append((owner, *look(output.detach(), unit_axis(output), self._turn)))
-        self.spent += time.perf_counter() - began
-
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for owners, alike in groupby(waiting, key=lambda each: each[1]):
+        for layers, alike in groupby(waiting, key=lambda each: each[1]):
             samples = list(alike)
-            counts = np.stack([ticket.numbers.reshape(len(owners), 3) for _, _, ticket in samples])
-            units = np.asarray([units for _, units in owners], np.float64)
+            counts = np.stack([ticket.numbers.reshape(len(layers), 3) for _, _, ticket in samples])
+            units = np.asarray([units for _, units in layers], np.float64)
             alive, dead, known = counts[:, :, 0], counts[:, :, 1], counts[:, :, 2] > 0
             table = np.stack([dead / units, dead, units - alive - np.where(known, dead, 0), alive], axis=1)
             table[:, :2][np.repeat(~known[:, None], 2, axis=1)] = MISSING
-            columns: list[Key] = [(vital, owner) for vital in VITALS for owner, _ in owners]
+            columns: list[Key] = [(vital, owner) for vital in VITALS for owner, _ in layers]
             yield RowSet("dead_units", columns, [step for step, _, _ in samples], table.reshape(len(samples), -1))
 
 
-class Quiet:
-    """For every unit: how many positions have gone by since it was last active.
+class Plan:
+    """How the outputs of a forward are looked at; it fits those that are like it."""
 
-    The units of all layers lie in one row, so that a sample takes a few calls, however many layers there are: in numpy
-    on the CPU, where a call takes a fraction of torch's.
-    """
+    def __init__(self, calls: Sequence[Call], names: Mapping[int, str]) -> None:
+        self._made_for = [_kind(call) for call in calls]
+        self._places: list[int] = []  # of the calls that are looked at,
+        self._axes: list[int] = []  # and where each has its units
+        self.layers: list[Layer] = []
+        self._positions: list[int] = []
+        numbered = Numbered()
+        for place, (module, function, output, _) in enumerate(calls):
+            name = names.get(id(module), "" if module is None else None)
+            if name is None or output.dim() < 2 or not output.is_floating_point() or not output.numel():
+                continue
+            owner = numbered(call_name(module, name, function))
+            if owner is not None:
+                axis = unit_axis(output)
+                self._places.append(place)
+                self._axes.append(axis)
+                self.layers.append((owner, output.shape[axis]))
+                self._positions.append(_looked_at(output) * output.numel() // len(output) // output.shape[axis])
+        # Side by side, if there is nothing else: tables of equally many samples that are looked at whole.
+        shapes = [calls[place].output for place in self._places]
+        self._together = len({len(each) for each in shapes}) == 1 and all(map(_is_small_table, shapes))
 
-    def __init__(self) -> None:
-        self._layers: list[tuple[str, int]] = []  # owner and number of units, in the order of the row
-        self._device = torch.device("cpu")
-        self._positions: Any = np.empty(0, np.float32)
-        self._passing: list[int] = []  # positions of a sample, per layer
-        self._aside: dict[tuple[str, int], Tensor] = {}  # layers that the last sample did not have
-        self._seen: dict[tuple[str, int], tuple[int, int]] = {}  # samples and positions of every layer
+    def fits(self, calls: Sequence[Call]) -> bool:
+        return self._made_for == [_kind(call) for call in calls]
 
-    def add(self, looks: Sequence[Look]) -> Tensor | np.ndarray:
-        """One more sample; per layer (alive, dead, whether enough has been seen to call anything dead)."""
-        device = looks[0][1].device
-        self._line_up([(owner, len(most)) for owner, most, _ in looks], device)
-        self._let_pass([positions for _, _, positions in looks])
-        known = [self._count(layer, positions) for layer, (_, _, positions) in zip(self._layers, looks, strict=True)]
-        most: Any
-        if device.type == "cpu":
-            most = np.concatenate([most.numpy(force=True) for _, most, _ in looks])
+    def read(self, calls: Sequence[Call], turn: int) -> Sample:
+        outputs = [calls[place].output for place in self._places]
+        if self._together:
+            most: Tensor | np.ndarray = np.maximum.reduce(torch.cat(outputs, 1).numpy(), axis=0)
         else:
-            most = torch.cat([most.to(device, non_blocking=True) for _, most, _ in looks])
-        fired = ~(most <= 0)  # NaN is many things, but not silence
-        self._positions = (self._positions + self._passed) * ~fired
-        dead = self._positions >= self._enough
-        if device.type == "cpu":
-            counts = np.add.reduceat(np.stack([fired, dead]).astype(np.float64), self._starts, axis=1)
-            return np.concatenate([counts, [known]]).T
-        sums = torch.stack([fired, dead]).cumsum(1)[:, self._ends]
-        sums[:, 1:] -= sums[:, :-1].clone()
-        return torch.cat([sums, torch.tensor([known], device=device)]).T.double()
-
-    def _count(self, layer: tuple[str, int], positions: int) -> bool:
-        """Whether enough has been seen of it by now."""
-        samples, before = self._seen.get(layer, (0, 0))
-        self._seen[layer] = (samples + 1, before + positions)
-        return samples + 1 >= SAMPLES and before + positions >= ENOUGH
-
-    def _line_up(self, layers: list[tuple[str, int]], device: torch.device) -> None:
-        """Give these layers their places in the row, with what is known of them."""
-        if layers == self._layers and self._device == device:
-            return
-        parts = torch.as_tensor(self._positions).split([units for _, units in self._layers]) if self._layers else ()
-        self._aside |= zip(self._layers, parts, strict=True)
-        positions = torch.cat([self._aside.pop(each, torch.zeros(each[1])).to(device) for each in layers])
-        self._positions = positions.numpy() if device.type == "cpu" else positions
-        self._layers, self._device, self._passing = layers, device, []
-        sizes = np.asarray([units for _, units in layers])
-        self._starts = sizes.cumsum() - sizes
-        self._ends = torch.as_tensor(sizes.cumsum() - 1, device=device)
-
-    def _let_pass(self, passing: list[int]) -> None:
-        """So many positions go by in this sample."""
-        if passing == self._passing:
-            return
-        self._passing = passing
-        passed = torch.tensor(passing, dtype=torch.float32).repeat_interleave(
-            torch.tensor([units for _, units in self._layers])
-        )
-        enough = (SAMPLES * passed).clamp(min=ENOUGH)
-        here = self._device.type == "cpu"
-        self._passed = passed.numpy() if here else passed.to(self._device, non_blocking=True)
-        self._enough = enough.numpy() if here else enough.to(self._device, non_blocking=True)
+            most = end_to_end([look(output, axis, turn) for output, axis in zip(outputs, self._axes, strict=True)])
+        return Sample(self.layers, self._positions, most)
 
 
-def look(output: Tensor, axis: int, turn: int) -> tuple[Tensor, int]:
-    """The largest value of every unit in a slice of the batch, and over how many positions that was looked at."""
-    batch = max(1, min(len(output), ELEMENTS * len(output) // output.numel()))
+def look(output: Tensor, axis: int, turn: int) -> Tensor | np.ndarray:
+    """The largest value of every unit in a slice of the batch."""
+    batch = _looked_at(output)
     if batch < len(output):
         start = (turn * batch) % (len(output) - batch + 1)
         output = output[start : start + batch]
-    positions = output.numel() // output.shape[axis]
-    if output.dim() == 2 and output.is_cpu and output.dtype is torch.float32:  # numpy takes a tenth of the time
-        return torch.from_numpy(np.maximum.reduce(output.numpy(), axis=0)), positions
-    return output.amax([d for d in range(output.dim()) if d != axis]).float(), positions
+    if _is_table(output):  # numpy takes a tenth of the time
+        return np.asarray(np.maximum.reduce(output.numpy(force=True), axis=0))
+    most = output.amax([d for d in range(output.dim()) if d != axis]).float()
+    return most.numpy() if most.is_cpu else most
 
 
 def unit_axis(output: Tensor) -> int:
@@ -187,3 +176,21 @@ def unit_axis(output: Tensor) -> int:
     if any(word in made_by for word in ("Addmm", "View", "LayerNorm", "Linear")):
         return output.dim() - 1
     return 1 if output.dim() >= 4 else output.dim() - 1
+
+
+def _kind(call: Call) -> tuple[nn.Module | None, str, torch.Size, torch.dtype, bool]:
+    output = call.output
+    return call.module, call.function, output.shape, output.dtype, output.is_cpu
+
+
+def _looked_at(output: Tensor) -> int:
+    """How many elements of the batch."""
+    return max(1, min(len(output), ELEMENTS * len(output) // output.numel()))
+
+
+def _is_table(output: Tensor) -> bool:
+    return output.dim() == 2 and output.is_cpu and output.dtype is torch.float32
+
+
+def _is_small_table(output: Tensor) -> bool:
+    return _is_table(output) and output.numel() <= ELEMENTS

@@ -1,4 +1,4 @@
-"""Tensors in whatever a module takes or returns: tuples, dicts, dataclasses, nothing at all."""
+"""Tensors in whatever a module takes or returns: tuples, dicts, dataclasses, nothing at all. And how they are read."""
 
 from __future__ import annotations
 
@@ -30,3 +30,14 @@ def tensors_in(value: Any, depth: int = DEEPEST) -> Iterator[Tensor]:
 def floating_in(value: Any) -> list[Tensor]:
     """Those that hold real numbers and are there to be read: dense, not empty."""
     return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and t.numel()]
+
+
+class NoGradients:
+    """What torch.no_grad does, without its ten microseconds."""
+
+    def __enter__(self) -> None:
+        self._before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._set_grad_enabled(self._before)
