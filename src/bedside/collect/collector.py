@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.collect.elements import ElementsOf
 from bedside.record.run import Event, Key
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Patient:
     step: int = 0  # the number of the step that is under way
     untold: int = 0  # quiet steps so far, whose moments nobody heard
     ended: float | None = None  # when the step before it was over, by time.perf_counter
+    elements: ElementsOf = field(default_factory=ElementsOf)  # of the optimizers' parameters
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 
 

@@ -19,9 +19,8 @@ import torch
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.elements import Elements, gradients, readable
+from bedside.collect.elements import Elements
 from bedside.collect.freight import Ticket
-from bedside.collect.layout import Layout
 from bedside.record.missing import MISSING
 
 MEMORY = 0.95  # of the sums survives a pair: about the last twenty pairs count
@@ -37,11 +36,11 @@ class GradientNoise(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._due = False
-        self._last: tuple[int, Any] | None = None  # step, elements
+        self._last: tuple[int, Any, Any] | None = None  # step, elements, their squared length
         self._pairs: list[tuple[int, Ticket]] = []
         self._signal = self._noise = 0.0
-        self._layout: Layout | None = None
-        self._row = 0
+        self._elements: Elements | None = None
+        self._weights: Any = None
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -51,33 +50,20 @@ class GradientNoise(Collector):
         follows = self._last is not None and self._last[0] == step - 1
         if closure or optimizer is not self.patient.optimizers[0] or not (self._due or follows):
             return
-        now = self._elements_of(optimizer)
-        if now is None:
+        elements = self.patient.elements(optimizer, self.patient.layout)
+        if not elements.tensors:
             return
-        if follows and self._last is not None and self._last[1].shape == now.shape:
-            before = self._last[1]
-            with np.errstate(all="ignore"):
-                products = [before @ now, before @ before, now @ now]
-            together = np.asarray(products, np.float64) if self._elements.here else torch.stack(products).double()
-            self._pairs.append((step, self.freight.put(together)))
-        self._last = (step, now) if self._due else None
-
-    def _elements_of(self, optimizer: Optimizer) -> Any:
-        """A few elements of every gradient, weighted so that their products estimate those of the whole."""
-        layout = self.patient.layout
-        if self._layout is not layout:
-            self._layout, self._elements = layout, Elements(readable(optimizer, layout))
-            counts = np.asarray(self._elements.counts, np.int64)
-            sizes = np.asarray([t.numel() for t in self._elements.tensors], np.int64)
-            weights = np.sqrt(sizes / counts).repeat(counts).astype(np.float32)
-            self._weights = weights if self._elements.here else torch.as_tensor(weights, device=self._elements.device)
-        if not self._elements.tensors:
-            return None
-        self._row = 1 - self._row  # the other one holds the step before
-        now = self._elements.pick(gradients(self._elements.tensors), 0, self._row)
+        if elements is not self._elements:
+            self._elements, self._weights, self._last = elements, _weights(elements), None
+        now = elements.gradients(step)
         with np.errstate(all="ignore"):
-            now *= self._weights
-        return now
+            weighted = now * self._weights
+            square = weighted @ now
+            if follows and self._last is not None:
+                products = [weighted @ self._last[1], self._last[2], square]
+                together = np.asarray(products, np.float64) if elements.here else torch.stack(products).double()
+                self._pairs.append((step, self.freight.put(together)))
+        self._last = (step, now, square) if self._due else None
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -98,3 +84,10 @@ class GradientNoise(Collector):
             if self._signal > 0:
                 row[1] = self._noise / self._signal
         yield RowSet("gradient_noise", [(vital, "") for vital in VITALS], [step for step, _ in pairs], values)
+
+
+def _weights(elements: Elements) -> Any:
+    """So that products of elements estimate those of the whole."""
+    counts = np.asarray(elements.counts, np.int64)
+    weights = (np.asarray(elements.sizes, np.int64) / counts).repeat(counts).astype(np.float32)
+    return weights if elements.here else torch.as_tensor(weights, device=elements.device)

@@ -16,9 +16,8 @@ import numpy as np
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.elements import Elements, gradients, readable
+from bedside.collect.elements import Elements
 from bedside.collect.freight import Ticket
-from bedside.collect.layout import Layout
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -38,15 +37,13 @@ class Numerics(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._due = False
-        self._turn = 0
-        self._elements: dict[int, tuple[Any, Elements]] = {}  # per optimizer: what they were made for, and they
         self._before: tuple[Any, Any] | None = None  # which elements have a gradient, and what they were
+        self._owners: tuple[Elements, list[str]] | None = None  # of whose parameters, and whose they are
         self._counts: list[Counts] = []
         self._waiting: list[tuple[int, list[Counts]]] = []
 
     def attach(self, step: int) -> None:
         self._due = True
-        self._turn += 1
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         self._before = None
@@ -54,24 +51,36 @@ class Numerics(Collector):
             return
         elements = self._of(optimizer)
         if elements.tensors:
-            moved = elements.pick(gradients(elements.tensors), self._turn) != 0
-            self._before = (moved, elements.pick(elements.tensors, self._turn, row=1))
+            moved = elements.gradients(self.patient.step) != 0
+            self._before = (moved, elements.pick_standing(elements.tensors, "before"))
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         before, self._before = self._before, None
         if before is None:
             return
         (moved, old), elements = before, self._of(optimizer)
-        swallowed = (elements.pick(elements.tensors, self._turn) == old) & moved
-        seconds = [optimizer.state[p].get("exp_avg_sq") if p in optimizer.state else None for p in elements.tensors]
+        swallowed = (elements.pick_standing(elements.tensors, "after") == old) & moved
+        fitting, zero = self._without_second_moment(optimizer, elements)
+        counts = elements.count(moved, swallowed, swallowed if zero is None else zero & moved)
+        self._counts.append((self._owners_of(elements), fitting, self.freight.put(counts)))
+
+    def _without_second_moment(self, optimizer: Optimizer, elements: Elements) -> tuple[list[bool], Any]:
+        """Which parameters have one that is shaped like them, and which elements of those are zero."""
+        state = optimizer.state
+        seconds = [held.get("exp_avg_sq") if (held := state.get(p)) else None for p in elements.tensors]
         fitting = [s is not None and s.shape == p.shape for s, p in zip(seconds, elements.tensors, strict=True)]
-        zero = swallowed  # told only where it fits
+        if all(fitting):
+            return fitting, elements.pick_standing(seconds, "second moments") == 0
         if any(fitting):
             kept = [second if fits else None for second, fits in zip(seconds, fitting, strict=True)]
-            zero = (elements.pick(kept, self._turn) == 0) & moved
-        index, home = self.patient.layout.index, self.patient.layout.home
-        owners = [home[index[id(p)]] for p in elements.tensors]
-        self._counts.append((owners, fitting, self.freight.put(elements.count(moved, swallowed, zero))))
+            return fitting, elements.pick(kept, "second moments") == 0
+        return fitting, None
+
+    def _owners_of(self, elements: Elements) -> list[str]:
+        if self._owners is None or self._owners[0] is not elements:
+            index, home = self.patient.layout.index, self.patient.layout.home
+            self._owners = (elements, [home[index[id(p)]] for p in elements.tensors])
+        return self._owners[1]
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -99,12 +108,7 @@ class Numerics(Collector):
             yield RowSet("numerics", columns, [step for step, _ in samples], np.concatenate(shares, axis=1))
 
     def _of(self, optimizer: Optimizer) -> Elements:
-        layout: Layout = self.patient.layout
-        made_for = (layout, [len(group["params"]) for group in optimizer.param_groups])
-        known = self._elements.get(id(optimizer))
-        if known is None or known[0][0] is not layout or known[0] != made_for:
-            known = self._elements[id(optimizer)] = (made_for, Elements(readable(optimizer, layout)))
-        return known[1]
+        return self.patient.elements(optimizer, self.patient.layout)
 
 
 def _with_missing(fitting: list[bool], numbers: np.ndarray) -> np.ndarray:
