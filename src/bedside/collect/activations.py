@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook
 
 from bedside.collect.collector import Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
+from bedside.collect.module_calls import ModuleCalls
 from bedside.collect.nonlinearity import FUNCTIONS, MODULES
 from bedside.collect.outputs import ENTRIES, Heard, Plan
 from bedside.collect.summaries import SUMMARY, Sheets, Stack
@@ -43,7 +43,7 @@ class Activations(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._ear = Eavesdropper(FUNCTIONS, self._called)
-        self._hook: Any = None
+        self._calls: ModuleCalls | None = None
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []  # ENTRIES for each output: tuples would keep the garbage collector busy
         self._copies: dict[int, Tensor] = {}  # of those that are known to be overwritten
@@ -60,21 +60,21 @@ class Activations(Collector):
 
     def reads(self, forward: Forward) -> bool:
         began = time.perf_counter()
-        if not self._names:
-            self._get_to_know()
+        if self._calls is None:
+            self._calls = self._get_to_know()
         self._turn += 1
         self._entered = forward.module
         self._ear.on()
-        # One hook for all modules: nothing is registered on any of them.
-        self._hook = register_module_forward_hook(self._returned)
+        self._calls.on(forward.module)
         self.spent += time.perf_counter() - began
         return True
 
-    def _get_to_know(self) -> None:
+    def _get_to_know(self) -> ModuleCalls:
         self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
         if not any(isinstance(m, tuple(MODULES)) and type(m) not in MODULES for m in self.model.modules()):
             # What nn.ReLU returns is heard from the module: who called F.relu need not be found out.
             self._ear.deaf_to = frozenset(id(getattr(each.forward, "__code__", None)) for each in MODULES)
+        return ModuleCalls(self.model.modules(), self._returned)
 
     def read(self) -> None:
         began = time.perf_counter()
@@ -120,15 +120,14 @@ class Activations(Collector):
 
     def _let_go(self) -> None:
         self._ear.off()
-        if self._hook is not None:
-            self._hook.remove()
-            self._hook = None
+        if self._calls is not None:
+            self._calls.off()
 
     def _called(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
         if isinstance(output, Tensor):
             self._keep(module, function, output)
 
-    def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
+    def _returned(self, module: nn.Module, output: Any) -> None:
         try:
             if type(output) is Tensor and not self._overwritten and not output.is_inference():
                 self._kept += (module, "", output, output._version)  # as _keep does, without the call

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, Patient
 from bedside.collect.door import Forward
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
+from bedside.collect.module_calls import ModuleCalls
 from bedside.collect.sample import sample
 from bedside.collect.squares import flat
 from bedside.record.histograms import KIND, Histogram, ordered
@@ -39,8 +39,9 @@ class Histograms(Collector):
         super().__init__(patient)
         self._due = False
         self._turn = 0
-        self._hook: Any = None
-        self._names: dict[int, str] = {}
+        self._calls: ModuleCalls | None = None
+        self._names: dict[nn.Module, str] = {}
+        self._error: Exception | None = None  # in the middle of a forward
         self._found: dict[str, dict[str, Ticket]] = {}
         self._waiting: list[tuple[int, dict[str, dict[str, Ticket]]]] = []
 
@@ -50,18 +51,20 @@ class Histograms(Collector):
         self._found = {"weights": {}, "gradients": {}, "activations": {}}
 
     def reads(self, forward: Forward) -> bool:
-        leaves = {id(m): plain_name(name) for name, m in self.model.named_modules() if not any(m.children())}
-        self._names = leaves
-        self._hook = register_module_forward_hook(self._returned)
+        self._names = {m: plain_name(name) for name, m in self.model.named_modules() if not any(m.children())}
+        self._calls = ModuleCalls(self._names, self._returned)
+        self._calls.on(forward.module)
         return True
 
     def read(self) -> None:
         self.end()
+        if self._error is not None:
+            raise self._error
 
     def end(self) -> None:
-        if self._hook is not None:
-            self._hook.remove()
-            self._hook = None
+        if self._calls is not None:
+            self._calls.off()
+            self._calls = None
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if self._due and not closure:
@@ -84,11 +87,14 @@ class Histograms(Collector):
             packed = {of: {owner: _packed(ticket) for owner, ticket in each.items()} for of, each in found.items()}
             yield Event(step, KIND, packed, time.time())
 
-    def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
-        name = self._names.get(id(module))
+    def _returned(self, module: nn.Module, output: Any) -> None:
+        name = self._names.get(module)
         if name and isinstance(output, Tensor) and name not in self._found["activations"]:
             began = time.perf_counter()
-            self._count("activations", name, output)
+            try:
+                self._count("activations", name, output)
+            except Exception as error:
+                self._error = error
             self.spent += time.perf_counter() - began
 
     def _count(self, of: str, owner: str, tensor: Tensor | None) -> None:
