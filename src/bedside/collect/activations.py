@@ -74,7 +74,8 @@ class Activations(Collector):
         if not any(isinstance(m, tuple(MODULES)) and type(m) not in MODULES for m in self.model.modules()):
             # What nn.ReLU returns is heard from the module: who called F.relu need not be found out.
             self._ear.deaf_to = frozenset(id(getattr(each.forward, "__code__", None)) for each in MODULES)
-        return ModuleCalls(self.model.modules(), self._returned)
+        named = [m for m in self.model.modules() if self._names[id(m)]]  # the root's output is not read
+        return ModuleCalls(named, self._returned)
 
     def read(self) -> None:
         began = time.perf_counter()

@@ -33,9 +33,11 @@ class ModuleCalls:
 
     def on(self, entered: nn.Module) -> None:
         self._on = True
-        self._entered = entered.register_forward_hook(Hook(lambda module, _, output: self._heard(module, output)))
         for module, call in self._calls:
-            if module is not entered:
+            if module is entered:
+                hook = Hook(lambda module, _, output: self._heard(module, output))
+                self._entered = module.register_forward_hook(hook)
+            else:
                 place = module.__dict__
                 if CALL in place:
                     call.go_before(place[CALL])
@@ -44,7 +46,9 @@ class ModuleCalls:
     def off(self) -> None:
         if self._on:
             self._on = False
-            self._entered.remove()
+            if self._entered is not None:
+                self._entered.remove()
+                self._entered = None
             for module, call in self._calls:
                 place = module.__dict__
                 if place.get(CALL) is call and call.next is None:
