@@ -32,7 +32,9 @@ class Elements:
         spreads = [spread(size, MOST, 0) for size in self.sizes]
         self.counts = [length for _, _, length in spreads]
         # Of those that are read whole None, of the others every how many.
-        self._strides = [None if size <= MOST else stride for size, (_, stride, _) in zip(self.sizes, spreads, strict=True)]
+        self._strides = [
+            None if size <= MOST else stride for size, (_, stride, _) in zip(self.sizes, spreads, strict=True)
+        ]
         exact = torch.float64 if any(t.dtype == torch.float64 for t in like) else torch.float32
         self._dtype = exact  # holds what half precision holds, to the last bit
         self.device = like[0].device if like else torch.device("cpu")

@@ -7,6 +7,7 @@ whether any input or target holds NaN or infinity.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -56,12 +57,13 @@ class Inputs(Collector):
             return
         ended = self.patient.ended
         waited = time.perf_counter() - ended if ended is not None else MISSING
-        batch = first_input((forward.args, forward.kwargs))
+        given = list(tensors_in((forward.args, forward.kwargs)))
+        batch = first_input(given)
         size, mark = (MISSING, MISSING) if batch is None else self._look(batch)
         self._now = [size, mark, waited]
         if self._due:
             self._due = False
-            self._statistics = statistics(floating_in((forward.args, forward.kwargs)), self._turn)
+            self._statistics = statistics(floating_in(given), self._turn)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         if self._statistics is None or not isinstance(target, Tensor) or not target.is_floating_point():
@@ -136,10 +138,11 @@ def statistics(inputs: list[Tensor], turn: int) -> Tensor | np.ndarray | None:
 def _statistics_here(batch: Tensor, turn: int, bad: float) -> np.ndarray:
     """The same on the CPU, where numpy takes a fifth of the time."""
     values = sample(batch, turn).double().numpy()
-    with np.errstate(all="ignore"):
-        mean = values.sum() / values.size
-        spread = np.sqrt(((values - mean) ** 2).sum() / values.size)
-        return np.asarray([mean, spread, max(values.max(), -values.min()), bad])
+    with contextlib.nullcontext() if bad == 0 else np.errstate(all="ignore"):  # which takes long to set
+        mean = np.add.reduce(values) / values.size
+        apart = values - mean
+        largest = max(np.maximum.reduce(values), -np.minimum.reduce(values))
+    return np.asarray([mean, math.sqrt(np.vdot(apart, apart) / values.size), largest, bad])
 
 
 def is_bad(tensor: Tensor) -> Tensor | float:
@@ -185,13 +188,11 @@ def _as_array(batch: Tensor) -> np.ndarray:
 def _rms(flat: np.ndarray, turn: int) -> float:
     start = (turn * SLICE) % max(1, flat.size - SLICE + 1)
     part = flat[start : start + SLICE]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.sqrt(np.dot(part, part) / part.size))
+    return math.sqrt(np.vdot(part, part) / part.size)  # the product that does not warn
 
 
 def _mark(elements: np.ndarray) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(elements.astype(np.float64) @ _weights(len(elements)))
+    return float(np.vdot(elements.astype(np.float64), _weights(len(elements))))
 
 
 def _positions(size: int) -> np.ndarray:

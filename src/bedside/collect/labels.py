@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.collector import Collector, Patient, RowSet
@@ -25,9 +26,11 @@ MEMORY = 0.9  # how much of the recent distribution survives a batch: about the 
 VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
 FEWEST = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
 
+Floats = NDArray[np.float64]
+
 
 class Labels(Collector):
-    """Counts labels and measures the spread of targets."""
+    """Counts labels and measures the spread of targets; what that comes to is worked out when it has arrived."""
 
     name = "labels"
     vitals = VITALS
@@ -35,14 +38,14 @@ class Labels(Collector):
     def __init__(self, patient: Patient) -> None:
         super().__init__(patient)
         self._due = False
-        self._recent: Any = None  # counts per class: an array on the CPU, elsewhere a tensor
-        self._all: Any = None
-        self._moments: Tensor | None = None  # per column of a regression target: count, sum, sum of squares
-        self._reading: Tensor | np.ndarray | None = None
-        self._waiting: list[tuple[int, Ticket]] = []
-        self._totals: list[tuple[str, Ticket]] = []
+        self._counted: tuple[Ticket, int] | None = None  # of this step: how often each class, among how many labels
+        self._waiting: list[tuple[int, Ticket, int]] = []  # the same, and the step
+        self._recent = self._all = np.zeros(0)  # counts per class
+        self._measured: list[Ticket] = []  # moments of a regression target that are on their way
+        self._moments = np.zeros((3, 0))  # per column: count, sum, sum of squares
         self._told_classes = 0
         self._reads = 0
+        self._tell = False  # what is known of the whole
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -58,95 +61,91 @@ class Labels(Collector):
             if classes != self._told_classes:
                 self._told_classes = self.patient.facts["classes"] = classes
             if classes <= MOST_CLASSES:
-                self._count(target.detach().reshape(-1), classes)
+                labels = target.detach().reshape(-1)
+                self._counted = (self.freight.put(count(labels, classes)), len(labels))
         elif function == "mse_loss" and target.is_floating_point() and target.dim():
             self._due = False
-            self._measure(target.detach())
+            self._measured.append(self.freight.put(moments(target.detach())))
 
     def detach(self, step: int) -> None:
         self._due = False
         self._reads += 1
-        if self._reading is not None:
-            self._waiting.append((step, self.freight.put(self._reading)))
-            self._reading = None
+        if self._counted is not None:
+            self._waiting.append((step, *self._counted))
+            self._counted = None
         if self._reads in (20, 100, 500):  # what is known by then is worth telling a run that is still alive
-            self._total()
+            self._tell = True
 
     def end(self) -> None:
-        self._total()
-
-    def _total(self) -> None:
-        """Everything so far: the loss of the best constant guess, and from how many targets."""
-        if self._all is not None:
-            total = together([entropy(self._all), self._all.sum()])
-            self._totals.append(("label_entropy", self.freight.put(total)))
-        if self._moments is not None:
-            total = torch.stack([spread(self._moments), self._moments[0, 0]])
-            self._totals.append(("target_variance", self.freight.put(total)))
+        self._tell = True
 
     def rows(self) -> Iterable[RowSet]:
-        totals, self._totals = self._totals, []
-        for fact, ticket in totals:
-            value, targets = ticket.numbers
-            if targets >= ENOUGH and math.isfinite(value) and value > 0:
-                self.patient.facts[fact] = float(value)
         waiting, self._waiting = self._waiting, []
         if waiting:
-            values = np.stack([ticket.numbers for _, ticket in waiting])
-            yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _ in waiting], values)
+            values = np.stack([self._take_in(ticket.numbers, labels) for _, ticket, labels in waiting])
+            yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _, _ in waiting], values)
+        measured, self._measured = self._measured, []
+        for ticket in measured:
+            table = ticket.numbers.reshape(3, -1)
+            self._moments = self._moments + table if self._moments.shape == table.shape else table
+        if self._tell:
+            self._tell = False
+            self._tell_all()
 
-    def _count(self, labels: Tensor, classes: int) -> None:
-        counts = count(labels, classes)
-        if self._all is None or len(self._all) != classes:
-            self._all = self._recent = 0 * counts
+    def _take_in(self, counts: Floats, labels: int) -> list[float]:
+        """Another batch: the vitals."""
+        classes = len(counts)
+        if len(self._all) != classes:
+            self._all = self._recent = np.zeros(classes)
         self._all = self._all + counts
         self._recent = MEMORY * self._recent + counts
-        most = math.log(min(len(labels), classes)) if len(labels) >= FEWEST and classes > 1 else math.nan
-        with np.errstate(invalid="ignore"):  # of a batch whose labels are all ignored nothing is known
-            largest = self._recent.max() / self._recent.sum()
-            self._reading = together([entropy(self._recent), largest, entropy(counts) / most])
+        if not self._recent.any():  # of batches whose labels are all ignored nothing is known
+            return [math.nan] * 3
+        most = math.log(min(labels, classes)) if labels >= FEWEST and classes > 1 and counts.any() else math.nan
+        return [entropy(self._recent), self._recent.max() / self._recent.sum(), entropy(counts) / most]
 
-    def _measure(self, target: Tensor) -> None:
-        columns = target.double().reshape(len(target), -1)
-        if columns.shape[1] > MOST_COLUMNS:
-            columns = columns[:, :MOST_COLUMNS]
-        moments = torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0)])
-        known = self._moments is not None and self._moments.shape == moments.shape
-        self._moments = self._moments + moments if known else moments
+    def _tell_all(self) -> None:
+        """Everything so far: the loss of the best constant guess, if it is from enough targets."""
+        known: dict[str, tuple[float, float]] = {}
+        if self._all.any():
+            known["label_entropy"] = (entropy(self._all), float(self._all.sum()))
+        if self._moments.size:
+            known["target_variance"] = (spread(self._moments), float(self._moments[0, 0]))
+        for fact, (value, targets) in known.items():
+            if targets >= ENOUGH and math.isfinite(value) and value > 0:
+                self.patient.facts[fact] = value
 
 
-def count(labels: Tensor, classes: int) -> Tensor | np.ndarray:
+def count(labels: Tensor, classes: int) -> Tensor | Floats:
     """How often each class occurs; labels outside (ignored ones are negative) are left out. Waits for no device."""
     if labels.device.type == "cpu":
         here = labels.numpy()
-        here = (
-            here
-            if labels.dtype is torch.long and here.min(initial=0) >= 0 and here.max(initial=0) < classes
-            else (here[(here >= 0) & (here < classes)])
-        )
-        return np.bincount(here, minlength=classes).astype(np.float64)
+        try:
+            counts = np.bincount(here, minlength=classes)
+        except (TypeError, ValueError):  # a label is negative, or no integer
+            counts = np.bincount(here[here >= 0].astype(np.int64), minlength=classes)
+        return counts[:classes].astype(np.float64)
     inside = (labels >= 0) & (labels < classes)
     table = torch.zeros(classes, dtype=torch.float64, device=labels.device)
     return table.scatter_add_(0, labels.clamp(0, classes - 1).long(), inside.double())
 
 
-def entropy(counts: Any) -> Any:
-    """In nats."""
-    if isinstance(counts, np.ndarray):
-        there = counts[counts > 0]
-        share = there / there.sum()
-        return -(share @ np.log(share))
-    share = counts / counts.sum()
-    return -torch.special.xlogy(share, share).sum()
+def moments(target: Tensor) -> Tensor:
+    """Of each column: how many there are, their sum, and that of their squares."""
+    columns = target.double().reshape(len(target), -1)[:, :MOST_COLUMNS]
+    return torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0)])
 
 
-def together(numbers: list[Any]) -> Tensor | np.ndarray:
-    """Some numbers for the freight, as tensors if they lie on a device."""
-    return torch.stack(numbers) if isinstance(numbers[0], Tensor) else np.asarray(numbers, np.float64)
+def entropy(counts: Floats) -> float:
+    """In nats; NaN of nothing."""
+    there = counts[counts > 0]
+    share = there / there.sum() if len(there) else np.full(1, np.nan)
+    return float(-(share @ np.log(share)))
 
 
-def spread(moments: Tensor) -> Tensor:
+def spread(moments: Floats) -> float:
     """The mean over columns of each column's variance."""
     number, total, squares = moments
     mean = total / number
-    return (squares / number - mean * mean).mean()
+    with np.errstate(invalid="ignore", over="ignore"):  # where a target is not finite
+        return float((squares / number - mean * mean).mean())
