@@ -21,7 +21,8 @@ from torch.optim import Optimizer
 from bedside.collect.collector import Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.freight import Ticket
-from bedside.collect.sample import sample
+from bedside.collect.sample import ELEMENTS, sample, spread
+from bedside.collect.squares import EXACT, as_row, square
 from bedside.collect.tensors import floating_in, tensors_in
 from bedside.record.missing import MISSING
 
@@ -137,7 +138,7 @@ def statistics(inputs: list[Tensor], turn: int) -> Tensor | np.ndarray | None:
 
 def _statistics_here(batch: Tensor, turn: int, bad: float) -> np.ndarray:
     """The same on the CPU, where numpy takes a fifth of the time."""
-    values = sample(batch, turn).double().numpy()
+    values = _some_of(batch, turn)
     with contextlib.nullcontext() if bad == 0 else np.errstate(all="ignore"):  # which takes long to set
         mean = np.add.reduce(values) / values.size
         apart = values - mean
@@ -145,10 +146,20 @@ def _statistics_here(batch: Tensor, turn: int, bad: float) -> np.ndarray:
     return np.asarray([mean, math.sqrt(np.vdot(apart, apart) / values.size), largest, bad])
 
 
+def _some_of(batch: Tensor, turn: int) -> np.ndarray:
+    if batch.is_contiguous() and batch.dtype in EXACT:  # what `sample` does, without torch
+        flat = as_row(batch)
+        first, stride, length = spread(flat.size, ELEMENTS, turn)
+        return flat[first : first + length * stride : stride].astype(np.float64)
+    return sample(batch, turn).double().numpy()
+
+
 def is_bad(tensor: Tensor) -> Tensor | float:
-    """Whether there is a NaN or an infinity anywhere: their sum is not finite (a sum reads memory at full speed)."""
+    """Whether there is a NaN or an infinity anywhere: then their sum is not finite, nor is that of their squares (and
+    sums read memory at full speed)."""
     if tensor.is_cpu:
-        return float(not math.isfinite(total_of(tensor).tolist()))
+        total = square(tensor) if tensor.dtype in EXACT else total_of(tensor).tolist()
+        return float(not math.isfinite(total))
     return ~torch.isfinite(total_of(tensor))
 
 
