@@ -79,14 +79,17 @@ def beside(workload: str, optimizer: str, watchers: list[str], rounds: int) -> d
 
 
 def beside_itself(workload: str, optimizer: str, name: str, rounds: int) -> Measured:
-    """Takes turns with an unwatched training in the same process."""
+    """Takes turns with an unwatched training in the same process; then they change places."""
     settings = WORKLOADS[workload]
     worker = Worker(Path(sys.executable), workload, OURS[name], fused=optimizer == "fused")
+    turns = {"warm_up": {name: _warm_up(settings, name)}, "block": settings.block, "rounds": rounds // 2}
     try:
-        warm_up = {name: _warm_up(settings, name)}
-        return take_turns(Unwatched(worker), {name: worker}, warm_up=warm_up, block=settings.block, rounds=rounds)[name]
+        first = take_turns(Unwatched(worker), {name: worker}, **turns)[name]
+        worker.exchange()
+        second = take_turns(Unwatched(worker), {name: worker}, **turns)[name]
     finally:
         end([worker])
+    return first.followed_by(second)
 
 
 def _warm_up(settings: Workload, name: str) -> int:

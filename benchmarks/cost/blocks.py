@@ -4,8 +4,9 @@ A machine that others use as well is quick one second and slow the next. So a bl
 between two blocks of the unwatched training. What counts is the ratio of all watched steps to all unwatched ones beside
 them: a median of blocks would leave out what happens rarely, which is how bedside works. Where a process happens to put
 its memory makes a difference of a few per cent for as long as it lives, so that small costs are measured against a
-second training in the same process, in several starts. The range is that of 95 of 100 drawings with replacement, of
-starts and of the blocks in each.
+second training in the same process, in several starts; and since of two trainings in a process one is the slower as
+well, each is watched for half of the time. The range is that of 95 of 100 drawings with replacement, of starts and of
+the blocks in each.
 """
 
 from __future__ import annotations
@@ -59,6 +60,13 @@ class Worker:
             )
 
     def make(self, steps: int) -> dict[str, float]:
+        return {key: value / abs(steps) for key, value in self._ask(steps).items()}
+
+    def exchange(self) -> None:
+        """From now on the other training of the process is watched, and this one is not."""
+        self._ask(0)
+
+    def _ask(self, steps: int) -> dict[str, float]:
         try:
             self._process.stdin.write(f"{steps}\n")
             self._process.stdin.flush()
@@ -68,8 +76,7 @@ class Worker:
         if not line:
             said = [each for each in self._errors.read_text(errors="replace").splitlines() if each.strip()]
             raise Died(said[-1] if said else "nothing was said")
-        took = json.loads(line)
-        return {key: value / abs(steps) for key, value in took.items()}
+        return json.loads(line)
 
     def end(self) -> None:
         self._process.stdin.close()
@@ -123,6 +130,11 @@ class Measured:
     @property
     def own_us(self) -> float | None:
         return 1e6 * fmean(self.own) if self.own else None
+
+    def followed_by(self, other: Measured) -> Measured:
+        """Further blocks of the same start."""
+        starts = [one + more for one, more in zip(self.starts, other.starts, strict=True)]
+        return Measured(starts, self.own + other.own, self.note or other.note)
 
     def __iadd__(self, other: Measured) -> Measured:
         """Further starts of the same."""

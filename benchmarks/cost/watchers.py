@@ -44,6 +44,9 @@ class Watcher:
         """What the watcher itself says it has taken so far, if it says so."""
         return None
 
+    def end(self) -> None:
+        """Stop watching: somebody else's turn in this process."""
+
 
 class Bedside(Watcher):
     options: ClassVar[dict[str, object]] = {}
@@ -82,6 +85,9 @@ class Bedside(Watcher):
 
     def own_seconds(self) -> float:
         return self.monitor._governor.total + self.monitor.quiet.spent
+
+    def end(self) -> None:
+        self.monitor.close()
 
 
 class TierZero(Bedside):

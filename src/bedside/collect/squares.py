@@ -22,6 +22,7 @@ from torch import Tensor
 
 from bedside.collect import native
 from bedside.collect.native import SAFE
+from bedside.collect.tensors import NoGradients
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
@@ -121,15 +122,12 @@ def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
     """Copy a list of tensors in one call; where there is none, zeros."""
     if not into:
         return
-    grad = torch.is_grad_enabled()
-    torch._C._set_grad_enabled(False)  # what no_grad does, without its ten microseconds
-    try:
-        torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
-    except (TypeError, RuntimeError):  # one is missing, or sparse
-        for view, tensor in zip(into, tensors, strict=True):
-            view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
-    finally:
-        torch._C._set_grad_enabled(grad)
+    with NoGradients():
+        try:
+            torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
+        except (TypeError, RuntimeError):  # one is missing, or sparse
+            for view, tensor in zip(into, tensors, strict=True):
+                view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
 
 
 def square(tensor: Tensor) -> float:
