@@ -31,7 +31,7 @@ ROUNDS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
 # What costs a per cent or two is measured more closely: beside an unwatched training of the same process, started anew
 # several times. (Starts, rounds in each.)
 CLOSELY = ["nothing again", "bedside", "bedside, loss only"]
-CLOSE_ROUNDS = {"mlp": (6, 60), "deep": (4, 30), "resnet": (1, 40), "gpt": (1, 60)}
+CLOSE_ROUNDS = {"mlp": (6, 120), "deep": (4, 30), "resnet": (1, 40), "gpt": (1, 60)}
 WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
 STEADY = [name for name in OURS if name.startswith("bedside") and name not in WARM]
 GROWTH = [name for name in WORKLOADS if name.startswith("chain-")]

@@ -153,11 +153,13 @@ class Pulse:
 def _reads(
     waiting: Sequence[Beat | Stretch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
 ) -> Iterator[Read | Beat]:
-    """What was read of gradients and updates, in the order of the steps; beats of one layout together. A beat that
-    measured a part of the updates comes once more by itself."""
+    """What was read of gradients and updates, in the order of the steps; beats of one layout together, whatever quiet
+    steps were between them. A beat that measured a part of the updates comes once more by itself."""
     together: list[Beat] = []
     for each in [*waiting, None]:
         if isinstance(each, Beat) and (skipped[each.step] or not each.gradients):
+            continue
+        if isinstance(each, Stretch) and each.block.layout is None:
             continue
         if together and not (isinstance(each, Beat) and each.layout is together[0].layout):
             yield norms.of_beats([(beat, clips[beat.step]) for beat in together])
