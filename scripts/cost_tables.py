@@ -58,7 +58,9 @@ def _name(watcher: str) -> str:
 def _default(rows: Sequence[Row]) -> str:
     """The other optimizer, in a line."""
     found = [row for row in rows if row["optimizer"] == "default" and row["percent"] and row["workload"] in NETS]
-    said = [f"{_name(r['watcher'])} on the {NETS[r['workload']]} {_cell([r], r['workload'], r['watcher'])}" for r in found]
+    said = [
+        f"{_name(r['watcher'])} on the {NETS[r['workload']]} {_cell([r], r['workload'], r['watcher'])}" for r in found
+    ]
     return f"With AdamW as it is by default instead of fused: {', '.join(said)}." if said else ""
 
 
