@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import KEEPING, Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
@@ -29,8 +29,6 @@ from bedside.collect.summaries import SUMMARY, Sheets, Stack
 from bedside.collect.tensors import NoGradients, floating_in
 from bedside.record.missing import MISSING
 from bedside.record.run import Event, Key
-
-HOOK = 2e-6  # seconds that keeping an output takes: too little to be timed without doubling it
 
 
 class Activations(Collector):
@@ -87,7 +85,7 @@ class Activations(Collector):
         with NoGradients():
             for reader in self._plan(heard).readers:
                 self._read.append((reader, self.freight.put(reader.read(heard.tensors, self._turn))))
-        self.spent += HOOK * len(heard.tensors) + time.perf_counter() - began
+        self.spent += KEEPING * len(heard.tensors) + time.perf_counter() - began
 
     def _plan(self, heard: Heard) -> Plan:
         plan = self._plans.get(self._entered)

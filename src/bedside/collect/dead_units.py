@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import KEEPING, Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
@@ -31,7 +31,6 @@ from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
 ELEMENTS = 1 << 16  # looked at per layer and sample
-HOOK = 2e-6  # seconds that keeping an output takes: too little to be timed without doubling it
 VITALS = ("dead_fraction", "dead_units", "dying_units", "alive_units")
 
 
@@ -93,7 +92,7 @@ class DeadUnits(Collector):
                     self._plan = Plan(calls, self._names)
                 if self._plan.layers:
                     self._samples.append(self._plan.read(calls, self._turn))
-        self.spent += HOOK * len(calls) + time.perf_counter() - began
+        self.spent += KEEPING * len(calls) + time.perf_counter() - began
 
     def detach(self, step: int) -> None:
         if self._samples:
@@ -139,8 +138,8 @@ class Plan:
                 self.layers.append((owner, output.shape[axis]))
                 self._positions.append(_looked_at(output) * output.numel() // len(output) // output.shape[axis])
         # Side by side, if there is nothing else: tables of equally many samples that are looked at whole.
-        shapes = [calls[place].output for place in self._places]
-        self._together = len({len(each) for each in shapes}) == 1 and all(map(_is_small_table, shapes))
+        outputs = [calls[place].output for place in self._places]
+        self._together = len({len(each) for each in outputs}) == 1 and all(map(_is_small_table, outputs))
 
     def fits(self, calls: Sequence[Call]) -> bool:
         return self._made_for == [_kind(call) for call in calls]

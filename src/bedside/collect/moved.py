@@ -98,8 +98,9 @@ class Moved:
         return change, size
 
     def _look_up(self, parameters: Sequence[Tensor]) -> None:
-        rows = [self._places.row(parameters, i) for i in self._gauge.small]
-        self._small_rows = [row for row in rows if row is not None] if all(row is not None for row in rows) else None
+        small = self._gauge.small
+        rows = [row for i in small if (row := self._places.row(parameters, i)) is not None]
+        self._small_rows = rows if len(rows) == len(small) else None
         self._chunks = [self._cut(i, self._places.row(parameters, i)) for i in self._large]
 
     def _cut(self, place: int, row: Rows | None) -> list[Chunk] | None:
