@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import torch
 from tests.collect.models import CASES, BareScale
 from tests.collect.obvious import norm
+from tests.collect.watched import recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -283,6 +285,32 @@ def test_another_models_backward_is_not_ours(tmp_path):
 
     run = loop(model, optimizer, tmp_path, body)
     np.testing.assert_allclose(run.loss.values, losses, rtol=1e-6)
+
+
+def test_a_step_that_calls_its_parents_step_is_one_step(tmp_path):
+    class Scaled(torch.optim.SGD):
+        fails = False
+
+        def step(self, closure=None):
+            if self.fails:
+                raise OverflowError
+            return super().step(closure)
+
+    torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)  # from now on torch tells of the parent's steps as well
+    model = nn.Linear(4, 1)
+    optimizer = Scaled(model.parameters(), lr=0.01)
+    monitor = bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, vitals=["loss"])
+    quiet = []
+    for step in range(700):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        quiet.append(monitor.quiet.on)
+        optimizer.fails = step == 650
+        with suppress(OverflowError):
+            optimizer.step()
+    run = recorded(monitor)
+    assert any(quiet)
+    assert run.series("loss").steps.tolist() == list(range(699))
 
 
 def test_names_are_free_of_wrappers(tmp_path):

@@ -129,3 +129,15 @@ def test_a_numba_that_fails_leaves_the_plain_way(monkeypatch):
 def test_tiny_and_huge_numbers_have_their_norms_the_plain_way_too(plain):
     tensors = [torch.full((40_000,), 1e-25), torch.full((40_000,), 1e25), torch.zeros(40_000)]
     np.testing.assert_allclose(np.asarray(Gauge(tensors).squares(tensors)), expected(tensors), rtol=1e-6)
+
+
+def test_small_tensors_that_are_joined_keep_their_norms_and_their_places(plain):
+    torch.manual_seed(0)
+    shapes = [(5,), (), (4, 3), (7,), (2, 3), (3, 2, 2)] * 9
+    tensors = [torch.randn(shape) for shape in shapes]
+    gauge = Gauge(tensors)
+    np.testing.assert_allclose(gauge.squares(tensors), expected(tensors), rtol=1e-6)
+    tensors[13] = None  # a missing one
+    tensors[0] = torch.eye(5).to_sparse()[0]  # and a sparse one
+    here = [torch.zeros(1) if t is None else t.to_dense() for t in tensors]
+    np.testing.assert_allclose(gauge.squares(tensors), expected(here), rtol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.collect import monitor, native
-from bedside.collect.reader import Reader
+from bedside.collect.reader import Reader, leaves_gradients_alone
 from bedside.record.reader import open_run
 
 STEPS = 130  # the first hundred are heard in full
@@ -36,11 +38,11 @@ def norm(tensors) -> float:
 class Loop:
     """Trains, and works out by itself what the record should say."""
 
-    def __init__(self, folder, *, kind="mlp", clip=None, model=None):
+    def __init__(self, folder, *, kind="mlp", clip=None, model=None, optimizer=torch.optim.AdamW):
         torch.manual_seed(3)
         self.case, self.clip, self.folder = CASES[kind], clip, folder
         self.model = model if model is not None else self.case.model()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-2)
+        self.optimizer = optimizer(self.model.parameters(), lr=1e-2)
         self.monitor = bedside.watch(self.model, self.optimizer, run_dir=folder, quiet=True, budget=None, vitals=NORMS)
         self.expected = {vital: [] for vital in NORMS[:4]}
         self.quiet = []
@@ -88,6 +90,58 @@ def test_the_numbers_are_the_obvious_ones(kind, clip, way, tmp_path):
         assert len(run.series("update_norm", owner)) == STEPS
 
 
+class ClipsInside(torch.optim.SGD):
+    """Changes the gradients that it was given."""
+
+    def step(self, closure=None):
+        for group in self.param_groups:
+            nn.utils.clip_grad_value_(group["params"], 1e-3)
+        return super().step(closure)
+
+
+def clears_afterwards(parameters, lr):
+    optimizer = torch.optim.SGD(parameters, lr=lr)
+    optimizer.register_step_post_hook(lambda *_: optimizer.zero_grad())
+    return optimizer
+
+
+OPTIMIZERS = {
+    "SGD": torch.optim.SGD,
+    "Nesterov": partial(torch.optim.SGD, momentum=0.9, nesterov=True),
+    "Nesterov foreach": partial(torch.optim.SGD, momentum=0.9, nesterov=True, foreach=True),
+    "Adam with decay": partial(torch.optim.Adam, weight_decay=0.1),
+    "AdamW fused": partial(torch.optim.AdamW, fused=True),
+    "AdamW uphill": partial(torch.optim.AdamW, maximize=True),
+    "RMSprop": torch.optim.RMSprop,
+    "one that clips inside": ClipsInside,
+    "one whose hook clears the gradients": clears_afterwards,
+}
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_gradients_are_those_that_the_optimizer_met(optimizer, way, tmp_path):
+    loop = Loop(tmp_path / "run", optimizer=optimizer).run()
+    assert sum(loop.quiet) >= 25
+    loop.check()
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_who_is_said_to_leave_gradients_alone_does(kind, nesterov, foreach):
+    options = {"momentum": 0.9, "nesterov": nesterov} if kind is torch.optim.SGD else {"amsgrad": nesterov}
+    for decay in (0.0, 0.1):
+        parameter = nn.Parameter(torch.randn(50))
+        optimizer = kind([parameter], lr=0.1, weight_decay=decay, foreach=foreach, **options)
+        for _ in range(5):
+            given = torch.randn(50)
+            parameter.grad = given.clone()
+            optimizer.step()
+            if leaves_gradients_alone(optimizer):
+                assert torch.equal(parameter.grad, given)
+    assert leaves_gradients_alone(optimizer) is not foreach
+
+
 def clamp(parameters):
     for p in parameters:
         p.data.clamp_(-1e-4, 1e-4)  # unseen by the tensor's version
@@ -119,6 +173,22 @@ def test_one_tensor_that_is_clamped_after_every_step_is_soon_noticed(way, tmp_pa
     loop.run(between=lambda step: clamp([next(loop.model.parameters())]))
     values = loop.recorded().series("update_norm").values
     np.testing.assert_allclose(values[-20:], loop.expected["update_norm"][-20:], rtol=1e-5)
+
+
+def many_layers():
+    return nn.Sequential(nn.Flatten(), *[nn.LazyLinear(12) for _ in range(40)], nn.Linear(12, 10))
+
+
+def test_one_of_many_tensors_that_is_moved_elsewhere_is_soon_noticed(way, tmp_path):
+    model = many_layers()
+    model(CASES["mlp"].batch()[0])  # the layers that wait for an input get their shapes
+    loop = Loop(tmp_path / "run", model=model).run()
+    replace([loop.model[20].weight])
+    loop.run(30)
+    assert loop.quiet[-1]
+    run = loop.recorded()
+    for vital in ("update_norm", "param_norm"):
+        np.testing.assert_allclose(run.series(vital).values[-20:], loop.expected[vital][-20:], rtol=1e-5, err_msg=vital)
 
 
 class Branches(nn.Module):
@@ -153,10 +223,11 @@ def test_a_layer_that_is_unfrozen_later_is_read_from_then_on(way, tmp_path, monk
     loop.check()
 
 
-def test_a_reading_that_fails_never_stops_the_training(way, tmp_path, monkeypatch):
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_reading_that_fails_never_stops_the_training(moment, way, tmp_path, monkeypatch):
     loop = Loop(tmp_path / "run").run()
     assert loop.quiet[-1]
-    monkeypatch.setattr(Reader, "gradients", lambda self: 1 / 0)
+    monkeypatch.setattr(Reader, moment, lambda self, step: 1 / 0)
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
         loop.step()
     loop.run(3)

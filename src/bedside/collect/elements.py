@@ -107,7 +107,7 @@ class Standing:
         addresses = self._places.find(tensors)
         if addresses is not self._made_for:
             self._made_for = addresses
-            rows = [self._places.row(tensors, i) for i in range(len(tensors))]
+            rows = [self._places.row(i) for i in range(len(tensors))]
             self._views = [
                 row if stride is None else row[: length * stride : stride]
                 for row, stride, length in zip(rows, self._strides, self._counts, strict=True)

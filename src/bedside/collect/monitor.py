@@ -34,6 +34,7 @@ from bedside.collect.governor import LISTENING, LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.notes import Notes
+from bedside.collect.outermost import outermost
 from bedside.collect.pulse import Pulse
 from bedside.collect.quiet import Quiet
 from bedside.collect.stagger import PARTS
@@ -148,7 +149,9 @@ class Monitor:
         self._last_flush = self._looked_over = time.perf_counter()
         self._divided: bool | None = None  # what was last said about micro-batches
         self._pulse.start_counting(self._layout)
-        self._handles = [each.register_step_post_hook(self.quiet.after_step) for each in self.optimizers]
+        self._handles = [
+            each.register_step_post_hook(outermost(self.quiet.after_step, each)) for each in self.optimizers
+        ]
         self._beginnings: list[Any] = []  # handles of the hooks that hear a step begin
         self._hear_beginnings()
         self._scaler_waits_for: int | None = None
@@ -309,7 +312,9 @@ class Monitor:
         quiet.loss = quiet.call = quiet.clip = None
 
     def _hear_beginnings(self) -> None:
-        self._beginnings = [each.register_step_pre_hook(self.quiet.before_step) for each in self.optimizers]
+        self._beginnings = [
+            each.register_step_pre_hook(outermost(self.quiet.before_step, each)) for each in self.optimizers
+        ]
 
     def _forward_begins(self, forward: Forward) -> None:
         if self.quiet.on:
@@ -479,8 +484,7 @@ class Monitor:
             self._losses.rest()
             self.quiet.listen_to(probe, self.optimizers[0], self._door.rest(), at_hand)
             if self._governor.budget is None and self._steps.groups:
-                reader = self._steps.reader(self.optimizers[0])
-                self.quiet.read(reader, self._layout, updates=self._steps.want_updates)
+                self.quiet.read(self._steps.reader_at_rest(), self._layout)
             elif probe.grad is not None:  # the end of a step then tells as much as its beginning
                 self._remove(self._beginnings)
             steps = min(steps, FLUSH_MOST)

@@ -70,8 +70,17 @@ class Moved:
             return on_device(self._olds), on_device(parameters)
         addresses = self._places.find(parameters)
         found = self._pairs.measure(parameters, addresses) if native.ready() else None
-        found = found or self._measure_one_by_one(parameters, addresses)
+        change, size = self._measure_one_by_one(parameters, addresses) if found is None else found
         if self._trust > 0:
+            self._guard.note(parameters)
+        return change, size
+
+    def measure_with(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> Floats | None:
+        """The same and the squares of the gradients, a row each, where one call can do it all; None otherwise."""
+        if not (native.ready() and self._gauge.on_cpu):
+            return None
+        found = self._pairs.measure(parameters, self._places.find(parameters), gradients)
+        if found is not None and self._trust > 0:
             self._guard.note(parameters)
         return found
 
@@ -99,9 +108,9 @@ class Moved:
 
     def _look_up(self, parameters: Sequence[Tensor]) -> None:
         small = self._gauge.small
-        rows = [row for i in small if (row := self._places.row(parameters, i)) is not None]
+        rows = [row for i in small if (row := self._places.row(i)) is not None]
         self._small_rows = rows if len(rows) == len(small) else None
-        self._chunks = [self._cut(i, self._places.row(parameters, i)) for i in self._large]
+        self._chunks = [self._cut(i, self._places.row(i)) for i in self._large]
 
     def _cut(self, place: int, row: Rows | None) -> list[Chunk] | None:
         old = self._olds[place]

@@ -99,8 +99,9 @@ class Pairs:
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
         if self._suited:
-            # Addresses before, addresses now, and sizes: in one array, since every argument of a call costs.
-            self._plan = np.stack([_addresses(olds), np.zeros(len(olds), np.int64), _sizes(olds)])
+            # Sizes, addresses before, now, and of gradients: in one array, since every argument of a call costs.
+            nothing = np.zeros(len(olds), np.int64)
+            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
 
     def remember(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         """Copy all, which lie there; says whether that could be done."""
@@ -110,14 +111,23 @@ class Pairs:
             return True
         return False
 
-    def measure(self, news: Sequence[Tensor], addresses: list[int]) -> tuple[Floats, Floats] | None:
-        """Squared norms of `new - old` and of `new`, if that can be done; `old` becomes `new`."""
+    def measure(
+        self, news: Sequence[Tensor], addresses: list[int], gradients: Sequence[Tensor | None] | None = None
+    ) -> Floats | None:
+        """Squared norms of `new - old`, of `new` and of the gradients, if these are given: a row each. None if that
+        cannot be done; otherwise `old` becomes `new`."""
         if not self._find(news, addresses):
             return None
         assert _kernels is not None
-        found = np.empty((2, len(news)))
+        if gradients is None:
+            found = np.empty((2, len(news)))
+        elif all_suit(gradients):
+            found = np.empty((3, len(news)))
+            self._plan[3] = list(map(_data_ptr, gradients))  # type: ignore[arg-type]
+        else:
+            return None
         _kernels[1](self._plan, found)
-        return found[0], found[1]
+        return found
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:
@@ -125,7 +135,7 @@ class Pairs:
         if addresses is not self._known:
             if not all(map(suits, news)) or not all(map(_is_contiguous, news)):
                 return False
-            self._known, self._plan[1] = addresses, addresses
+            self._known, self._plan[2] = addresses, addresses
         return True
 
 
@@ -177,28 +187,32 @@ def _compiled() -> Kernels:
             total += difference * difference
         return total
 
+    @njit(**options)
+    def squares_at(address: int, length: int) -> float:
+        values = carray(floats_at(address), (length,))
+        blocks, total = length // block, 0.0
+        for k in range(blocks):
+            start, sum_here = k * block, np.float32(0)
+            for j in range(block):
+                value = values[start + j]
+                sum_here += value * value
+            if least < sum_here < most:
+                total += np.float64(sum_here)
+            else:
+                total += exactly(values[start : start + block])
+        return total + exactly(values[blocks * block :])
+
     @njit(types.void(whole, whole, real), **options)
     def sum_squares(addresses: Any, sizes: Any, out: Any) -> None:
         for i in range(len(sizes)):
-            values = carray(floats_at(addresses[i]), (sizes[i],))
-            blocks, total = sizes[i] // block, 0.0
-            for k in range(blocks):
-                start, sum_here = k * block, np.float32(0)
-                for j in range(block):
-                    value = values[start + j]
-                    sum_here += value * value
-                if least < sum_here < most:
-                    total += np.float64(sum_here)
-                else:
-                    total += exactly(values[start : start + block])
-            out[i] = total + exactly(values[blocks * block :])
+            out[i] = squares_at(addresses[i], sizes[i])
 
     @njit(types.void(types.int64[:, ::1], types.float64[:, ::1]), **options)
     def sum_changes(plan: Any, out: Any) -> None:
         for i in range(plan.shape[1]):
-            length = plan[2, i]
-            old = carray(floats_at(plan[0, i]), (length,))
-            new = carray(floats_at(plan[1, i]), (length,))
+            length = plan[0, i]
+            old = carray(floats_at(plan[1, i]), (length,))
+            new = carray(floats_at(plan[2, i]), (length,))
             blocks, moved, total = length // block, 0.0, 0.0
             for k in range(blocks):
                 start, moved_here, sum_here = k * block, np.float32(0), np.float32(0)
@@ -217,18 +231,20 @@ def _compiled() -> Kernels:
                     total += exactly(new[start : start + block])
                 for j in range(block):
                     old[start + j] = new[start + j]
-            rest = blocks * block
-            out[0, i] = moved + exact_change(old[rest:], new[rest:])
-            out[1, i] = total + exactly(new[rest:])
-            for j in range(rest, length):
-                old[j] = new[j]
+            old_rest, new_rest = old[blocks * block :], new[blocks * block :]
+            out[0, i] = moved + exact_change(old_rest, new_rest)
+            out[1, i] = total + exactly(new_rest)
+            for j in range(len(new_rest)):
+                old_rest[j] = new_rest[j]
+            if len(out) == 3:
+                out[2, i] = squares_at(plan[3, i], length)
 
     @njit(types.void(types.int64[:, ::1]), **options)
     def copy(plan: Any) -> None:
         for i in range(plan.shape[1]):
-            target = carray(floats_at(plan[0, i]), (plan[2, i],))
-            source = carray(floats_at(plan[1, i]), (plan[2, i],))
-            for j in range(plan[2, i]):
+            target = carray(floats_at(plan[1, i]), (plan[0, i],))
+            source = carray(floats_at(plan[2, i]), (plan[0, i],))
+            for j in range(plan[0, i]):
                 target[j] = source[j]
 
     return sum_squares, sum_changes, copy

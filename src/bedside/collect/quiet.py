@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -25,20 +25,12 @@ from torch.optim import Optimizer
 from bedside.collect.door import Entry
 from bedside.collect.freight import reading
 from bedside.collect.layout import Layout
-from bedside.collect.reader import Reader, Squares
+from bedside.collect.reader import Reader, Reading
 
 TIMED = 16  # one step in so many is timed, to know what quiet steps cost
 
 clock = time.perf_counter
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
-
-
-class Reading(NamedTuple):
-    """Squared norms per parameter, of one step."""
-
-    gradients: Squares
-    absent: tuple[int, ...]  # parameters without a gradient
-    moves: tuple[Squares, Squares] | None  # updates and weights, where they are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +57,8 @@ class Quiet:
 
     __slots__ = (
         "_at_hand", "_began", "_begun", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed",
-        "_first", "_gradients", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
-        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_updates", "_wake", "call", "clip", "loss",
+        "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
+        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_wake", "call", "clip", "loss",
         "on", "spent", "unheard",
     )  # fmt: skip
 
@@ -112,9 +104,9 @@ class Quiet:
         self._at_hand = at_hand
         self._reader = None
 
-    def read(self, reader: Reader, layout: Layout, *, updates: bool) -> None:
+    def read(self, reader: Reader, layout: Layout) -> None:
         """Gradients, and perhaps updates, are read at every quiet step; said after `listen_to`."""
-        self._reader, self._layout, self._updates = reader, layout, updates
+        self._reader, self._layout = reader, layout
 
     def begin(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
         """From this step on, all are quiet: so many at most, and none after the deadline."""
@@ -219,9 +211,7 @@ class Quiet:
     def _read_before(self, reader: Reader) -> None:
         began = clock()
         try:
-            self._gradients = reader.gradients()
-            if self._updates:
-                reader.remember(self._first + len(self._ends))
+            reader.before(self._first + len(self._ends))
         except Exception as error:
             self._failed(error)
         self.spent += clock() - began
@@ -230,8 +220,7 @@ class Quiet:
         """Says whether it could be done."""
         began = clock()
         try:
-            moves = reader.moves(self._first + len(self._ends)) if self._updates else None
-            self._readings.append(Reading(*self._gradients, moves))
+            self._readings.append(reader.after(self._first + len(self._ends)))
         except Exception as error:
             self._failed(error)
             return False

@@ -25,6 +25,7 @@ from bedside.collect.native import SAFE
 from bedside.collect.tensors import NoGradients
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
+BUNDLE = 8  # tensors with rows of one length: for fewer, one call that copies each is as quick
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,8 @@ class Gauge:
         self._elements = np.asarray([t.numel() for t in like], np.int64)
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
         small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
-        self.small = sorted(small, key=self._elements.__getitem__)  # equal sizes side by side
+        # Side by side: what one call can join (rows of one length), and among them equal sizes.
+        self.small = sorted(small, key=lambda i: (_row(like[i].shape), like[i].numel()))
         self.places = np.asarray(self.small, np.int64)
         self.others = sorted(i for i, t in enumerate(like) if t.numel() and i not in set(small))
         self._sizes = self._elements[self.small].tolist()
@@ -56,6 +58,21 @@ class Gauge:
         self._dtype = torch.float64 if precise else torch.float32
         self._flat, self._views = self.buffer()
         self._tables = self.tables(self._flat)
+        self._bundles, self._loose = self._bundle()
+
+    def _bundle(self) -> tuple[list[tuple[list[int], Tensor]], list[int]]:
+        """The small tensors that are joined by one call, with the part of the buffer where they belong; and the places
+        among the small ones of those that are not."""
+        bundles: list[tuple[list[int], Tensor]] = []
+        loose: list[int] = []
+        for row, alike in groupby(range(len(self.small)), key=lambda place: _row(self._shapes[place])):
+            places = list(alike)
+            if len(places) < BUNDLE or not row:
+                loose += places
+                continue
+            start, end = sum(self._sizes[: places[0]]), sum(self._sizes[: places[-1] + 1])
+            bundles.append(([self.small[place] for place in places], self._flat[start:end].view(row)))
+        return bundles, loose
 
     def buffer(self) -> tuple[Tensor, list[Tensor]]:
         """One flat buffer for the small tensors, and a view of it per tensor."""
@@ -81,12 +98,24 @@ class Gauge:
             return self._squares_natively(tensors)
         out = np.zeros(self.count)
         if self.small:
-            gather(self._views, [tensors[i] for i in self.small])
+            self._gather(tensors)
             out[self.places] = squares_of(self._tables)
         for i in self.others:
             if (tensor := tensors[i]) is not None:
                 out[i] = square(tensor)
         return out
+
+    def _gather(self, tensors: Sequence[Tensor | None]) -> None:
+        """The small ones into the buffer."""
+        try:
+            with NoGradients():
+                for members, target in self._bundles:
+                    torch.cat([tensors[i] for i in members], out=target)  # type: ignore[misc]
+        except (TypeError, RuntimeError):  # one is missing, or sparse
+            gather(self._views, [tensors[i] for i in self.small])
+            return
+        if self._loose:
+            gather([self._views[place] for place in self._loose], [tensors[self.small[place]] for place in self._loose])
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):
@@ -158,6 +187,11 @@ def dot(part: NDArray[np.floating]) -> float:
         return value
     wide = part.astype(np.float64)
     return float(np.vdot(wide, wide))
+
+
+def _row(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of such tensors joined at their first dimension; none if they have no dimension."""
+    return (-1, *shape[1:]) if len(shape) else ()
 
 
 def _is_sharded(tensor: Tensor) -> bool:

@@ -20,7 +20,7 @@ from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import Governor
 from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
-from bedside.collect.reader import Reader
+from bedside.collect.reader import Reader, leaves_gradients_alone
 from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
 
 LOADING = 1.0  # seconds that loading machine code takes: worth it once the plain way has taken as long
@@ -157,9 +157,12 @@ class StepListener:
         self.next_step += 1
         self._finished(beat)
 
-    def reader(self, optimizer: Optimizer) -> Reader:
-        """Reads what this one steps, where that is not done part by part."""
-        return self._readers[id(optimizer)]
+    def reader_at_rest(self) -> Reader:
+        """Reads quiet steps of the only optimizer."""
+        optimizer = self.optimizers[0]
+        reader = self._readers[id(optimizer)]
+        reader.expect(updates=self.want_updates, left_alone=leaves_gradients_alone(optimizer))
+        return reader
 
     @property
     def mid_round(self) -> bool:

@@ -1,0 +1,41 @@
+"""One step is one step, also of an optimizer whose `step` calls the `step` of the class that it was made from.
+
+torch calls the hooks for both of them, one within the other. Which one is being told of shows on the stack: a count
+would be wrong ever after, once a step has ended in an exception.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from torch.optim import Optimizer
+
+Hook = Callable[[Optimizer, Any, Any], None]
+
+
+def outermost(hear: Hook, optimizer: Optimizer) -> Hook:
+    """The same hook, deaf to steps within steps; itself where there can be none."""
+    steps = {inspect.unwrap(vars(kind)["step"]) for kind in type(optimizer).__mro__[:-1] if "step" in vars(kind)}
+    steps.discard(Optimizer.step)
+    if len(steps) < 2:
+        return hear
+
+    def heard(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if not _is_within_another():
+            hear(optimizer, args, kwargs)
+
+    return heard
+
+
+def _is_within_another() -> bool:
+    """Whether whoever called the hook was itself called by a step of the same optimizer."""
+    telling = sys._getframe(2)
+    optimizer, frame = telling.f_locals.get("self"), telling.f_back
+    while frame is not None:
+        if frame.f_code is telling.f_code and frame.f_locals.get("self") is optimizer:
+            return True
+        frame = frame.f_back
+    return False
