@@ -131,6 +131,10 @@ class ActivationsEveryStep(Plain):
     options: ClassVar[dict[str, object]] = {"budget": None, "vitals": OUTPUTS}
 
 
+class ActivationsEveryStepNative(Native):
+    options: ClassVar[dict[str, object]] = {"budget": None, "vitals": OUTPUTS}
+
+
 class EveryStep(Plain):
     options: ClassVar[dict[str, object]] = {"budget": None}
 
@@ -152,6 +156,7 @@ OURS = {
     "bedside, norms every step": "cost.watchers:NormsEveryStep",
     "bedside, norms every step, native": "cost.watchers:NormsEveryStepNative",
     "bedside, activations every step": "cost.watchers:ActivationsEveryStep",
+    "bedside, activations every step, native": "cost.watchers:ActivationsEveryStepNative",
     "bedside, everything every step": "cost.watchers:EveryStep",
     "bedside, everything every step, native": "cost.watchers:EveryStepNative",
     "seed article": "cost.others:NaiveBrief",

@@ -21,16 +21,6 @@ STEPS = 130  # the first hundred are heard in full
 NORMS = ["grad_norm", "grad_norm_clipped", "param_norm", "update_norm", "nonfinite_params"]
 
 
-@pytest.fixture(params=["plain", "native"])
-def way(request, monkeypatch):
-    """With torch and numpy alone, and with machine code."""
-    if request.param == "plain":
-        monkeypatch.setattr(native, "_kernels", None)
-        monkeypatch.setenv("BEDSIDE_NATIVE", "0")
-    elif not native.load():
-        pytest.skip("numba is not installed")
-
-
 def norm(tensors) -> float:
     return float(sum((t.detach().double() ** 2).sum() for t in tensors)) ** 0.5
 
@@ -248,3 +238,18 @@ def test_weights_are_bitwise_equal_to_those_of_an_unwatched_training(way, tmp_pa
     watched.monitor.close()
     for one, other in zip(watched.model.parameters(), model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, monkeypatch):
+    begun = []
+    monkeypatch.setattr(native, "load_in_background", lambda: begun.append(True))
+    monkeypatch.setattr(native, "LOADING", 1e9)
+    loop = Loop(tmp_path / "run").run()
+    loop.monitor.diagnose()
+    assert not begun
+    monkeypatch.setattr(native, "LOADING", loop.monitor._governor.summing + 1e-3)  # the quiet steps count as well
+    loop.run(60)
+    assert loop.quiet[-1]
+    loop.monitor.diagnose()
+    assert begun
+    loop.monitor.close()

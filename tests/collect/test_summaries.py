@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from bedside.collect.nonlinearity import RELU, SIGMOID, SOFTMAX, TANH
+from bedside.collect import native
+from bedside.collect.nonlinearity import RELU, RELU6, SIGMOID, SOFTMAX, TANH
 from bedside.collect.sample import Cut
 from bedside.collect.summaries import SHEET, SUMMARY, Output, Sheets, Stack
 from bedside.record.missing import is_missing
+
+pytestmark = pytest.mark.usefixtures("way")
 
 
 def outputs_of(tensors, kinds):
@@ -60,6 +63,47 @@ def test_outputs_side_by_side_are_summarised_as_each_alone():
         for output in outputs:
             expected = alone(output, tensors[output.place], turn)
             assert found[output.owner] == pytest.approx(expected, rel=1e-5, abs=1e-7, nan_ok=True), output.owner
+
+
+def test_outputs_of_one_precision_are_summarised_as_each_alone(way):
+    torch.manual_seed(0)
+    shapes = [
+        (32, 40),
+        (32, 7),
+        (300, 500),
+        (64, 300),
+        (16, 30, 200),
+        (16, 8, 20, 20),
+        (5000,),
+        (32, 1),
+        (1, 9),
+        (32, 6),
+    ]
+    tensors = [torch.randn(shape) for shape in shapes]
+    tensors[1] = (6 * tensors[1]).sigmoid()
+    tensors[2] = tensors[2].relu()
+    tensors[3] = (30 * tensors[3]).softmax(-1)
+    tensors[4] = (4 * tensors[4]).tanh()
+    tensors[9] = (9 * tensors[9]).relu().clamp(max=6)
+    kinds = [None, SIGMOID, RELU, SOFTMAX, TANH, None, None, None, None, RELU6]
+    outputs = outputs_of(tensors, kinds)
+    for turn in (0, 1, 5, 1000):
+        found = read(Sheets(outputs), tensors, turn)
+        for output in outputs:
+            expected = alone(output, tensors[output.place], turn)
+            assert found[output.owner] == pytest.approx(expected, rel=1e-5, abs=1e-7, nan_ok=True), output.owner
+    assert (Sheets(outputs)._tables.add_up(tensors, 0) is not None) if way == "native" else not native.ready()
+
+
+def test_what_machine_code_could_not_read_is_left_to_numpy():
+    class Dressed(torch.Tensor):
+        pass
+
+    table = torch.randn(8, 6)
+    for odd in (table.t(), table.double(), table.bfloat16(), table[:, ::2], table.as_subclass(Dressed)):
+        outputs = outputs_of([table, odd], [None, TANH])
+        found = read(Sheets(outputs), [table, odd], 0)["layer1"]
+        assert found == pytest.approx(alone(outputs[1], odd, 0), rel=1e-2, abs=1e-6, nan_ok=True)
 
 
 def test_what_cannot_be_told_is_missing():

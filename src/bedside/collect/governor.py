@@ -23,6 +23,7 @@ GRACE = 1.0  # seconds in all that full recording may take beyond FULL_STEPS: a 
 LOOKING = 0.1  # part of the budget that live alarms may use; see alarms.py
 LISTENING = "listening"
 PARTS = {LISTENING: 0.2, "gradients": 0.25, "updates": 0.3}  # of what is left; the other groups share the rest equally
+SUMS = ("gradients", "updates", "activations")
 QUIET = 10e-6  # seconds a quiet step takes, until some have been timed (measured: 5 to 20 µs)
 REVIEW = 100  # steps between two choices of the intervals, up to a thousand; then every thousand
 RECENT = 20  # reads whose median is a group's cost: one that met somebody else's work must not set the cadence
@@ -37,6 +38,7 @@ class Governor:
         self.total = 0.0  # seconds timed, everything
         self.looking = 0.0  # of these, seconds in which rules were asked
         self.writing = 0.0  # and seconds in which rows were made and written
+        self.summing = 0.0  # and seconds in which sums were added up, which machine code does sooner
         self.training = 0.0  # seconds of all steps, ours included
         self._fixed = fixed  # several ranks: clocks differ, so intervals must not depend on them
         self._groups = 0.0  # of the total, seconds that groups took, moments included
@@ -53,6 +55,8 @@ class Governor:
     def add(self, group: str, seconds: float) -> None:
         """A group was read."""
         self._groups += seconds
+        if group in SUMS:
+            self.summing += seconds
         self._recent[group].append(seconds)
 
     def wrote(self, seconds: float, steps: int) -> None:

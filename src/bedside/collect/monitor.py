@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bedside.collect import patches
+from bedside.collect import native, patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.arrival import Arrival
 from bedside.collect.beat import Beat
@@ -419,6 +419,7 @@ class Monitor:
         """Quiet steps that are over are put with the others."""
         block = self.quiet.take()
         self._governor.total += self.quiet.spent
+        self._governor.summing += self.quiet.spent if block.readings else 0.0
         self.quiet.spent = 0.0
         if len(block):
             self._steps.next_step += len(block)
@@ -551,6 +552,8 @@ class Monitor:
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._governor.looking += self._alarms.look(self._write_parameters)
         self._notes.commit_if_due()
+        if self._governor.summing > native.LOADING and self._losses.at_hand and not final:
+            native.load_in_background()
         self._governor.wrote(time.perf_counter() - began - (self._governor.looking - looking), steps)
         if final:
             self._tell_categories(final=True)

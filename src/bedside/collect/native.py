@@ -1,4 +1,4 @@
-"""The same sums by machine code, where numba is installed: one pass over each tensor, one call for all of them.
+"""The same sums by machine code, where numba is installed (`kernels.py`): one pass over each tensor, one call for all.
 
 Plain torch and numpy pay for every call and for every buffer in between. Here the addresses of many tensors go into one
 call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as the plain way does.
@@ -16,23 +16,23 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.sample import Cut
+
 Floats = NDArray[np.float64]
 
+LOADING = 1.0  # seconds that loading takes: worth it once the plain way has taken as long
 SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
-BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
 
-Kernels = tuple[Callable[..., None], Callable[..., None], Callable[..., None]]
-
-_kernels: Kernels | None = None
+_kernels: ModuleType | None = None
 _begun = False
 
 
@@ -86,8 +86,35 @@ def squares(tensors: Sequence[Tensor], sizes: NDArray[np.int64] | None = None) -
     """Squared norms of tensors that suit; their sizes, if they are known."""
     assert _kernels is not None
     out = np.empty(len(tensors))
-    _kernels[0](_addresses(tensors), _sizes(tensors) if sizes is None else sizes, out)
+    _kernels.sum_squares(_addresses(tensors), _sizes(tensors) if sizes is None else sizes, out)
     return out
+
+
+class Tables:
+    """Outputs of modules, each looked at as a table of samples and units."""
+
+    def __init__(self, cuts: Sequence[Cut], limits: Sequence[tuple[float, float]]) -> None:
+        self._row_steps, self._column_steps, self._columns, samples, units = np.asarray(
+            [(cut.row_step, cut.column_step, cut.columns, cut.samples, cut.units) for cut in cuts], np.int64
+        ).T
+        nothing = np.zeros(len(cuts), np.int64)
+        down = self._row_steps * self._columns
+        self._plan = np.stack([nothing, samples, units, down, self._column_steps])
+        self._whole = all(cut.whole for cut in cuts)
+        self._limits = np.asarray(limits, np.float64)
+        self._by_unit = np.empty(units.max())
+
+    def add_up(self, tensors: Sequence[Tensor], turn: int) -> Floats | None:
+        """The sums of `summaries.py`, (8, outputs), if these can be read; the turn decides where tables begin."""
+        if not set(map(type, tensors)) <= PLAIN or not all_suit(tensors):
+            return None
+        assert _kernels is not None
+        self._plan[0] = list(map(_data_ptr, tensors))
+        if not self._whole:
+            self._plan[0] += WIDTH * (turn % self._row_steps * self._columns + turn % self._column_steps)
+        found = np.empty((8, len(tensors)))
+        _kernels.sum_outputs(self._plan, self._limits, self._by_unit, found)
+        return found
 
 
 class Pairs:
@@ -107,7 +134,7 @@ class Pairs:
         """Copy all, which lie there; says whether that could be done."""
         if self._find(news, addresses):
             assert _kernels is not None
-            _kernels[2](self._plan)
+            _kernels.copy(self._plan)
             return True
         return False
 
@@ -126,7 +153,7 @@ class Pairs:
             self._plan[3] = list(map(_data_ptr, gradients))  # type: ignore[arg-type]
         else:
             return None
-        _kernels[1](self._plan, found)
+        _kernels.sum_changes(self._plan, found)
         return found
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
@@ -138,6 +165,9 @@ class Pairs:
             self._known, self._plan[2] = addresses, addresses
         return True
 
+
+PLAIN = {Tensor, torch.nn.Parameter}
+WIDTH = 4  # bytes of a float32
 
 _dtype = attrgetter("dtype")
 _data_ptr = torch.Tensor.data_ptr
@@ -152,99 +182,7 @@ def _sizes(tensors: Sequence[Tensor]) -> NDArray[np.int64]:
     return np.asarray([tensor.numel() for tensor in tensors], np.int64)
 
 
-def _compiled() -> Kernels:
-    from numba import carray, njit, types
-    from numba.extending import intrinsic
+def _compiled() -> ModuleType:
+    from bedside.collect import kernels
 
-    @intrinsic
-    def floats_at(context: Any, address: Any) -> Any:
-        def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], target.get_value_type(signature.return_type))
-
-        return types.CPointer(types.float32)(address), generate
-
-    # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
-    options = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
-    whole, real = types.int64[::1], types.float64[::1]
-    block, least, most = BLOCK, np.float32(SAFE[0]), np.float32(SAFE[1])
-
-    # Blocks of a fixed length are added up in float32, twice as many numbers at a time; what leaves its range, or is
-    # less than a block, in float64.
-
-    @njit(**options)
-    def exactly(values: Any) -> float:
-        total = 0.0
-        for j in range(len(values)):
-            value = np.float64(values[j])
-            total += value * value
-        return total
-
-    @njit(**options)
-    def exact_change(old: Any, new: Any) -> float:
-        total = 0.0
-        for j in range(len(new)):
-            difference = np.float64(np.float32(new[j] - old[j]))
-            total += difference * difference
-        return total
-
-    @njit(**options)
-    def squares_at(address: int, length: int) -> float:
-        values = carray(floats_at(address), (length,))
-        blocks, total = length // block, 0.0
-        for k in range(blocks):
-            start, sum_here = k * block, np.float32(0)
-            for j in range(block):
-                value = values[start + j]
-                sum_here += value * value
-            if least < sum_here < most:
-                total += np.float64(sum_here)
-            else:
-                total += exactly(values[start : start + block])
-        return total + exactly(values[blocks * block :])
-
-    @njit(types.void(whole, whole, real), **options)
-    def sum_squares(addresses: Any, sizes: Any, out: Any) -> None:
-        for i in range(len(sizes)):
-            out[i] = squares_at(addresses[i], sizes[i])
-
-    @njit(types.void(types.int64[:, ::1], types.float64[:, ::1]), **options)
-    def sum_changes(plan: Any, out: Any) -> None:
-        for i in range(plan.shape[1]):
-            length = plan[0, i]
-            old = carray(floats_at(plan[1, i]), (length,))
-            new = carray(floats_at(plan[2, i]), (length,))
-            blocks, moved, total = length // block, 0.0, 0.0
-            for k in range(blocks):
-                start, moved_here, sum_here = k * block, np.float32(0), np.float32(0)
-                for j in range(block):
-                    value = new[start + j]
-                    difference = value - old[start + j]
-                    moved_here += difference * difference
-                    sum_here += value * value
-                if least < moved_here < most:
-                    moved += np.float64(moved_here)
-                else:
-                    moved += exact_change(old[start : start + block], new[start : start + block])
-                if least < sum_here < most:
-                    total += np.float64(sum_here)
-                else:
-                    total += exactly(new[start : start + block])
-                for j in range(block):
-                    old[start + j] = new[start + j]
-            old_rest, new_rest = old[blocks * block :], new[blocks * block :]
-            out[0, i] = moved + exact_change(old_rest, new_rest)
-            out[1, i] = total + exactly(new_rest)
-            for j in range(len(new_rest)):
-                old_rest[j] = new_rest[j]
-            if len(out) == 3:
-                out[2, i] = squares_at(plan[3, i], length)
-
-    @njit(types.void(types.int64[:, ::1]), **options)
-    def copy(plan: Any) -> None:
-        for i in range(plan.shape[1]):
-            target = carray(floats_at(plan[1, i]), (plan[0, i],))
-            source = carray(floats_at(plan[2, i]), (plan[0, i],))
-            for j in range(plan[0, i]):
-                target[j] = source[j]
-
-    return sum_squares, sum_changes, copy
+    return kernels

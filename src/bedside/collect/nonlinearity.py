@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -15,26 +14,38 @@ from torch.nn.modules import activation
 FLAT = 0.01  # of the steepest slope: a gradient that passes ten such units is gone
 
 
+NOWHERE = (math.nan, math.nan)
+
+
 @dataclass(frozen=True)
 class Kind:
-    """One non-linearity. `saturated` takes outputs (torch or numpy) and says which of them lie where it is flat."""
+    """One non-linearity."""
 
     name: str
     dies: bool = False  # zero output and zero slope for all negative inputs
-    saturated: Callable[[Any], Any] | None = None
+    flat: tuple[float, float] = NOWHERE  # outputs up to the one and from the other on, where it saturates
+
+    @property
+    def saturates(self) -> bool:
+        return any(limit == limit for limit in self.flat)
+
+    def saturated(self, outputs: Any) -> Any:
+        """Which of these, torch's or numpy's, lie where it is flat."""
+        low, high = self.flat
+        return (outputs <= low) | (outputs >= high)
 
 
 # The slope of sigmoid is s(1-s), at most 1/4; of tanh 1-t², at most 1.
-_SIGMOID = (1 - np.sqrt(1 - FLAT)) / 2
-_TANH = float(np.sqrt(1 - FLAT))
+_SIGMOID = (1 - math.sqrt(1 - FLAT)) / 2
+_TANH = math.sqrt(1 - FLAT)
 
 RELU = Kind("relu", dies=True)
-RELU6 = Kind("relu6", dies=True, saturated=lambda x: x >= 6)
-SIGMOID = Kind("sigmoid", saturated=lambda x: (x < _SIGMOID) | (x > 1 - _SIGMOID))
-TANH = Kind("tanh", saturated=lambda x: abs(x) > _TANH)
-HARD_SIGMOID = Kind("hardsigmoid", saturated=lambda x: (x <= 0) | (x >= 1))
-HARD_TANH = Kind("hardtanh", saturated=lambda x: abs(x) >= 1)  # with its usual limits
-SOFTMAX = Kind("softmax", saturated=lambda x: x > 1 - FLAT)
+RELU6 = Kind("relu6", dies=True, flat=(math.nan, 6))
+SIGMOID = Kind("sigmoid", flat=(_SIGMOID, 1 - _SIGMOID))
+TANH = Kind("tanh", flat=(-_TANH, _TANH))
+HARD_SIGMOID = Kind("hardsigmoid", flat=(0, 1))
+HARD_TANH = Kind("hardtanh", flat=(-1, 1))  # with its usual limits
+SOFTMAX = Kind("softmax", flat=(math.nan, 1 - FLAT))
 
 KINDS = {
     "relu": RELU,

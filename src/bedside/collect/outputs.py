@@ -2,7 +2,7 @@
 
 A container that hands on what its last child returned adds nothing, and neither do integers; a function is named after
 the module that called it, and shared ones are numbered. To find that out takes longer than to read the outputs, so it
-is kept as a *plan*, which fits as long as the same modules return tensors of the same shapes in the same order.
+is kept as a *plan*, which fits as long as the same modules return tensors of the same sizes in the same order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bedside.collect.summaries import Output, readers
 CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.AdaptiveAvgPool1d)
 ENTRIES = 4  # of a kept output: the module, the function it called or "", the tensor, its version or None of a copy
 
-_looks = attrgetter("shape", "dtype", "is_cpu")
+_looks = attrgetter("dtype", "is_cpu")
 _version = attrgetter("_version")
 
 
@@ -44,13 +44,15 @@ class Heard:
                 if version is not None and tensor._version != version
             ]
         self.looks = list(map(_looks, self.tensors))
+        self.sizes = list(map(Tensor.numel, self.tensors))  # shapes would take four times as long to compare
 
 
 class Plan:
     """How the outputs of a forward are read."""
 
     def __init__(self, heard: Heard, names: Mapping[int, str]) -> None:
-        self._modules, self._functions, self._looks = heard.modules, heard.functions, heard.looks
+        self._modules, self._functions = heard.modules, heard.functions
+        self._looks, self._sizes = heard.looks, heard.sizes
         self._handed_on: list[tuple[int, int, bool]] = []  # places, and whether they hold the same tensor
         outputs = list(self._worth_reading(heard, names))
         self.owners = [output.owner for output in outputs]
@@ -64,6 +66,7 @@ class Plan:
             self._modules == heard.modules
             and self._functions == heard.functions
             and self._looks == heard.looks
+            and self._sizes == heard.sizes
             and all((returned[one] is returned[other]) is same for one, other, same in self._handed_on)
         )
 

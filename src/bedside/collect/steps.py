@@ -13,7 +13,6 @@ import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect import native
 from bedside.collect.beat import Beat, Gradients, Members, Moves, Number, PartMoves
 from bedside.collect.clipping import ClipCall, members_of
 from bedside.collect.freight import Freight, reading
@@ -22,8 +21,6 @@ from bedside.collect.layout import Layout
 from bedside.collect.loss import LossListener
 from bedside.collect.reader import Reader, leaves_gradients_alone
 from bedside.collect.stagger import PARTS, WHOLE_UP_TO, Staggered
-
-LOADING = 1.0  # seconds that loading machine code takes: worth it once the plain way has taken as long
 
 
 class StepListener:
@@ -60,7 +57,6 @@ class StepListener:
         self._part = 0
         self.closures = False  # a step was given a closure, in which its backward runs
         self.last_end: float | None = None  # of the last step, by the clock
-        self._reading = 0.0  # seconds that reading gradients and updates has taken in all
         self._remembering = 0.0  # seconds the first half of reading an update took
         self._members: dict[int, Members] = {}
         self.relayout(layout)
@@ -152,8 +148,6 @@ class StepListener:
         if beat.part_moves:
             self._part = (self._part + 1) % PARTS
         self._governor.step_took(beat.step, beat.seconds)
-        if self._reading > LOADING:
-            native.load_in_background()
         self.next_step += 1
         self._finished(beat)
 
@@ -236,7 +230,7 @@ class StepListener:
             scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
         )
         beat.gradients = (*beat.gradients, read)
-        self._took("gradients", time.perf_counter() - began)
+        self._governor.add("gradients", time.perf_counter() - began)
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
         parameters = self._parameters(optimizer)
@@ -272,7 +266,7 @@ class StepListener:
             gradients=put(gradient),
         )
         beat.part_moves = (*beat.part_moves, read)
-        self._took("updates", time.perf_counter() - began + self._remembering)
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)
 
     def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
         if id(optimizer) in self._staggered:
@@ -283,8 +277,4 @@ class StepListener:
             return
         updates, weights = map(self._freight.put, moves)
         beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
-        self._took("updates", time.perf_counter() - began + self._remembering)
-
-    def _took(self, group: str, seconds: float) -> None:
-        self._reading += seconds
-        self._governor.add(group, seconds)
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)

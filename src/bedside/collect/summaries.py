@@ -2,8 +2,9 @@
 
 On the CPU a call costs more than the arithmetic of a small output. So outputs with equally many samples lie side by
 side on one *sheet*, a row per sample and a column per unit, and a few calls read all of them, however many there are
-and whatever their widths. At the step only sums are added up; what they come to is worked out when rows are asked for,
-for many steps at once. Elsewhere outputs of equal shape are stacked, and nothing is read before the freight arrives.
+and whatever their widths; where numba is installed, one call of machine code reads them where they are. At the step
+only sums are added up; what they come to is worked out when rows are asked for, for many steps at once. Elsewhere
+outputs of equal shape are stacked, and nothing is read before the freight arrives.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bedside.collect.nonlinearity import SOFTMAX, Kind
+from bedside.collect import native
+from bedside.collect.native import Tables
+from bedside.collect.nonlinearity import NOWHERE, SOFTMAX, Kind
 from bedside.collect.sample import Cut
 from bedside.record.missing import MISSING
 
@@ -52,7 +55,7 @@ class Output(NamedTuple):
 
     @property
     def saturates(self) -> bool:
-        return self.kind is not None and self.kind.saturated is not None
+        return self.kind is not None and self.kind.saturates
 
     @property
     def shares(self) -> float:
@@ -61,7 +64,7 @@ class Output(NamedTuple):
         return (self.shape[-1] if self.shape else 1) if self.kind is SOFTMAX else 1
 
 
-# The sums of a sheet: those over all elements, then those that take a second look.
+# The sums of a sheet: those over all elements, then those that take a second look. (kernels.py has the same order.)
 TOTAL, SQUARE, NONZERO, SATURATED, BY_UNIT, BY_SAMPLE, LARGEST_SQUARE, BAD = range(8)
 EXACT = (torch.float32, torch.float64)
 
@@ -79,9 +82,14 @@ class Sheets:
         self._units = np.asarray([output.cut.units for output in ordered], np.float64)
         self._shares = np.asarray([output.shares for output in ordered], np.float64)
         self._saturates = np.asarray([output.saturates for output in ordered])
+        places = [output.place for output in ordered]
+        self._pick = itemgetter(*places) if len(places) > 1 else lambda tensors: (tensors[places[0]],)
+        self._tables = Tables([o.cut for o in ordered], [o.kind.flat if o.kind else NOWHERE for o in ordered])
 
     def read(self, tensors: Sequence[Tensor], turn: int) -> Floats:
         """The sums of this forward, (8, outputs)."""
+        if native.ready() and (found := self._tables.add_up(self._pick(tensors), turn)) is not None:
+            return found
         sums = np.zeros((8, len(self.owners)))
         start = 0
         with np.errstate(all="ignore"):
@@ -153,7 +161,6 @@ class Sheet:
         np.not_equal(wide, 0, out=squares)
         np.dot(ones, squares, out=sums[NONZERO])
         for kind, columns in self._saturating:
-            assert kind.saturated is not None
             sums[SATURATED, columns] = kind.saturated(wide[:, columns]).sum(axis=0)
         np.add.reduceat(sums, starts, axis=1, out=into[: BY_UNIT + 1])
         if not math.isfinite(np.dot(self._outputs, into[SQUARE])):
@@ -187,7 +194,6 @@ class Stack:
         square = flat.double().square().mean(1)
         saturated = torch.full_like(square, MISSING)
         for kind, places in self._kinds.items():
-            assert kind.saturated is not None
             saturated[places] = kind.saturated(flat[places]).double().mean(1) * self._outputs[places[0]].shares
         columns = [
             flat.mean(1),

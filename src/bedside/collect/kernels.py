@@ -1,0 +1,198 @@
+"""Machine code, made by numba when this file is first imported (several seconds; the result is kept on disk).
+
+All of it reads float32 where it lies: what is handed over are addresses, and whoever does so holds the tensors and has
+looked that they lie in one piece (`native.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+from bedside.collect.native import SAFE
+
+BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
+
+# Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
+OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
+LEAST, MOST = np.float32(SAFE[0]), np.float32(SAFE[1])
+WITHOUT_SIGN, INFINITY = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # of the bits of a float32
+
+Row, Table = types.int64[::1], types.int64[:, ::1]
+Reals, Sums = types.float64[::1], types.float64[:, ::1]
+
+
+@intrinsic
+def floats_at(context: Any, address: Any) -> Any:
+    return types.CPointer(types.float32)(address), _as_pointer
+
+
+@intrinsic
+def bits_at(context: Any, address: Any) -> Any:
+    return types.CPointer(types.int32)(address), _as_pointer
+
+
+@intrinsic
+def float_of(context: Any, bits: Any) -> Any:
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], target.get_value_type(signature.return_type))
+
+    return types.float32(types.int32), generate
+
+
+def _as_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.inttoptr(arguments[0], target.get_value_type(signature.return_type))
+
+
+# Norms. Blocks of a fixed length are added up in float32, twice as many numbers at a time; what leaves its range, or is
+# less than a block, in float64.
+
+
+@njit(**OPTIONS)
+def exactly(values: Any) -> float:
+    total = 0.0
+    for j in range(len(values)):
+        value = np.float64(values[j])
+        total += value * value
+    return total
+
+
+@njit(**OPTIONS)
+def exact_change(old: Any, new: Any) -> float:
+    total = 0.0
+    for j in range(len(new)):
+        difference = np.float64(np.float32(new[j] - old[j]))
+        total += difference * difference
+    return total
+
+
+@njit(**OPTIONS)
+def squares_at(address: int, length: int) -> float:
+    values = carray(floats_at(address), (length,))
+    blocks, total = length // BLOCK, 0.0
+    for k in range(blocks):
+        start, sum_here = k * BLOCK, np.float32(0)
+        for j in range(BLOCK):
+            value = values[start + j]
+            sum_here += value * value
+        if LEAST < sum_here < MOST:
+            total += np.float64(sum_here)
+        else:
+            total += exactly(values[start : start + BLOCK])
+    return total + exactly(values[blocks * BLOCK :])
+
+
+@njit(types.void(Row, Row, Reals), **OPTIONS)
+def sum_squares(addresses: Any, sizes: Any, out: Any) -> None:
+    """Squared norms of tensors at these addresses."""
+    for i in range(len(sizes)):
+        out[i] = squares_at(addresses[i], sizes[i])
+
+
+@njit(types.void(Table, Sums), **OPTIONS)
+def sum_changes(plan: Any, out: Any) -> None:
+    """Squared norms of `new - old`, of `new`, and of gradients if there is a third row for them; `old` becomes `new`.
+    The plan: sizes, addresses of old, new and gradients."""
+    for i in range(plan.shape[1]):
+        length = plan[0, i]
+        old = carray(floats_at(plan[1, i]), (length,))
+        new = carray(floats_at(plan[2, i]), (length,))
+        blocks, moved, total = length // BLOCK, 0.0, 0.0
+        for k in range(blocks):
+            start, moved_here, sum_here = k * BLOCK, np.float32(0), np.float32(0)
+            for j in range(BLOCK):
+                value = new[start + j]
+                difference = value - old[start + j]
+                moved_here += difference * difference
+                sum_here += value * value
+            if LEAST < moved_here < MOST:
+                moved += np.float64(moved_here)
+            else:
+                moved += exact_change(old[start : start + BLOCK], new[start : start + BLOCK])
+            if LEAST < sum_here < MOST:
+                total += np.float64(sum_here)
+            else:
+                total += exactly(new[start : start + BLOCK])
+            for j in range(BLOCK):
+                old[start + j] = new[start + j]
+        old_rest, new_rest = old[blocks * BLOCK :], new[blocks * BLOCK :]
+        out[0, i] = moved + exact_change(old_rest, new_rest)
+        out[1, i] = total + exactly(new_rest)
+        for j in range(len(new_rest)):
+            old_rest[j] = new_rest[j]
+        if len(out) == 3:
+            out[2, i] = squares_at(plan[3, i], length)
+
+
+@njit(types.void(Table), **OPTIONS)
+def copy(plan: Any) -> None:
+    """Old becomes new, by the same plan."""
+    for i in range(plan.shape[1]):
+        old = carray(floats_at(plan[1, i]), (plan[0, i],))
+        new = carray(floats_at(plan[2, i]), (plan[0, i],))
+        for j in range(plan[0, i]):
+            old[j] = new[j]
+
+
+# Outputs of modules: tables of samples and units, every so many rows and columns of a tensor.
+
+
+@njit(types.void(Table, Sums, Reals, Sums), **OPTIONS)
+def sum_outputs(plan: Any, limits: Any, by_unit: Any, out: Any) -> None:
+    """The sums of `summaries.py`, in its order. The plan: addresses, samples, units, elements from row to row and from
+    column to column. The limits of each: up to where and from where on it is saturated."""
+    for i in range(plan.shape[1]):
+        samples, units, down, across = plan[1, i], plan[2, i], plan[3, i], plan[4, i]
+        reach = (samples - 1) * down + (units - 1) * across + 1
+        values = carray(floats_at(plan[0, i]), (reach,))
+        bits = carray(bits_at(plan[0, i]), (reach,))
+        units_here = by_unit[:units]
+        units_here[:] = 0.0
+        total = square = by_sample = 0.0
+        nonzero, most = 0, np.int32(0)
+        for row in range(samples):
+            first, last = row * down, row * down + (units - 1) * across + 1
+            if across == 1:
+                here, bits_here = values[first:last], bits[first:last]
+                sum_here, square_here, nonzero_here, most_here = 0.0, 0.0, 0, np.int32(0)
+                for j in range(units):
+                    value = np.float64(here[j])
+                    sum_here += value
+                    square_here += value * value
+                    units_here[j] += value
+                for j in range(units):
+                    size = bits_here[j] & WITHOUT_SIGN
+                    nonzero_here += size != 0
+                    most_here = max(most_here, size)
+            else:
+                sum_here, square_here, nonzero_here, most_here = 0.0, 0.0, 0, np.int32(0)
+                for j in range(units):
+                    value = np.float64(values[first + j * across])
+                    sum_here += value
+                    square_here += value * value
+                    units_here[j] += value
+                    size = bits[first + j * across] & WITHOUT_SIGN
+                    nonzero_here += size != 0
+                    most_here = max(most_here, size)
+            total += sum_here
+            square += square_here
+            by_sample += sum_here * sum_here
+            nonzero += nonzero_here
+            most = max(most, most_here)
+        out[0, i], out[1, i], out[2, i] = total, square, nonzero
+        size = np.float64(float_of(most))  # bits without a sign are in the order of the numbers, NaN last
+        out[4, i], out[5, i], out[6, i] = exactly(units_here), by_sample, size * size
+        low, high, saturated, bad = limits[i, 0], limits[i, 1], 0, 0
+        if low == low or high == high:
+            for row in range(samples):
+                for j in range(units):
+                    value = np.float64(values[row * down + j * across])
+                    saturated += (value <= low) | (value >= high)
+        if most >= INFINITY:
+            for row in range(samples):
+                for j in range(units):
+                    bad += (bits[row * down + j * across] & WITHOUT_SIGN) >= INFINITY
+        out[3, i], out[7, i] = saturated, bad
