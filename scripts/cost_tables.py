@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 NETS = {"mlp": "MLP", "deep": "deep net", "resnet": "ResNet", "gpt": "GPT"}
@@ -17,18 +17,20 @@ def costs(table: Path, limits: Path) -> str:
     rows = _read(table)
     if not rows:
         return "No table yet: `make benchmarks` measures it on your machine."
-    parts = [_nets([row for row in rows if row["optimizer"] == "fused"]), _default(rows), _growth(rows)]
+    fused = [row for row in rows if row["optimizer"] == "fused"]
+    parts = [_nets(fused, _cell), _default(rows), _nets([r for r in fused if r["inside"]], _inside), _growth(rows)]
     return "\n\n".join(part for part in [*parts, _limits(_read(limits))] if part)
 
 
-def _nets(rows: Sequence[Row]) -> str:
+def _nets(rows: Sequence[Row], cell: Callable[[Sequence[Row], str, str], str]) -> str:
     nets = [net for net in NETS if any(row["workload"] == net for row in rows)]
     base = {net: next(row["base_ms"] for row in rows if row["workload"] == net and row["base_ms"]) for net in nets}
-    head = "| | " + " | ".join(f"{NETS[net]}, {_milliseconds(float(base[net]))} ms" for net in nets) + " |"
+    first = "inside the watcher" if cell is _inside else ""
+    head = f"| {first} | " + " | ".join(f"{NETS[net]}, {_milliseconds(float(base[net]))} ms" for net in nets) + " |"
     watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in nets)
     lines = [head, "|---|" + "---|" * len(nets)]
     for watcher in watchers:
-        cells = [_cell(rows, net, watcher) for net in nets]
+        cells = [cell(rows, net, watcher) for net in nets]
         lines.append(f"| {_name(watcher)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -41,6 +43,12 @@ def _cell(rows: Sequence[Row], net: str, watcher: str) -> str:
         return "does not run"
     percent, low, high = (float(found[0][key]) for key in ("percent", "low", "high"))
     return f"{_number(percent)} % ({_number(low)} to {_number(high)})"
+
+
+def _inside(rows: Sequence[Row], net: str, watcher: str) -> str:
+    """Of the unwatched step, the part that is spent inside the watcher, usually."""
+    found = [row for row in rows if row["workload"] == net and row["watcher"] == watcher]
+    return f"{_number(float(found[0]['inside']))} %" if found else "–"
 
 
 def _number(percent: float) -> str:

@@ -12,6 +12,7 @@ the blocks in each.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Died(Exception):
 
 
 class Turns(Protocol):
-    """Makes steps when asked; returns seconds of processor time per step, and the watcher's own account."""
+    """Makes steps when asked; returns seconds of processor time per step, and those inside the watcher."""
 
     def make(self, steps: int) -> dict[str, float]: ...
 
@@ -99,14 +100,19 @@ class Unwatched:
         return self._worker.make(-steps)
 
 
+class Block(NamedTuple):
+    """Seconds a step."""
+
+    watched: float
+    unwatched: float  # beside it
+    inside: float  # of the watched ones, those inside the watcher; NaN where nobody knows
+
+
 @dataclass
 class Measured:
     """What was found of one way of watching."""
 
-    starts: list[list[tuple[float, float]]] = field(
-        default_factory=list
-    )  # seconds a step: watched, unwatched beside it
-    own: list[float] = field(default_factory=list)  # seconds per step by its own account
+    starts: list[list[Block]] = field(default_factory=list)
     note: str = ""
 
     def percent(self) -> tuple[float, float, float]:
@@ -125,27 +131,37 @@ class Measured:
 
     @property
     def base_ms(self) -> float:
-        return 1e3 * median(base for blocks in self.starts for _, base in blocks)
+        return 1e3 * median(block.unwatched for block in self._blocks)
 
     @property
-    def own_us(self) -> float | None:
-        return 1e6 * fmean(self.own) if self.own else None
+    def own_us(self) -> float:
+        """Microseconds a step inside the watcher, all in all."""
+        return 1e6 * fmean(block.inside for block in self._blocks)
+
+    @property
+    def inside(self) -> float:
+        """The same in per cent of the unwatched step, in the usual block: without what happens rarely, whoever else
+        used the machine, and what the watcher's own memory takes from the caches."""
+        return 100 * median(block.inside / block.unwatched for block in self._blocks)
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return [block for blocks in self.starts for block in blocks]
 
     def followed_by(self, other: Measured) -> Measured:
         """Further blocks of the same start."""
         starts = [one + more for one, more in zip(self.starts, other.starts, strict=True)]
-        return Measured(starts, self.own + other.own, self.note or other.note)
+        return Measured(starts, self.note or other.note)
 
     def __iadd__(self, other: Measured) -> Measured:
         """Further starts of the same."""
         self.starts += other.starts
-        self.own += other.own
         self.note = self.note or other.note
         return self
 
 
 def _ratio(starts: Sequence[np.ndarray]) -> float:
-    watched, unwatched = np.concatenate(starts).sum(axis=0)
+    watched, unwatched, _ = np.concatenate(starts).sum(axis=0)
     return watched / unwatched
 
 
@@ -181,9 +197,7 @@ def take_turns(
             took = make(name, blocks[name])
             after = unwatched.make(block)["cpu"]
             if took is not None:
-                found[name].starts[-1].append((took["cpu"], (before + after) / 2))
-                if "own" in took:
-                    found[name].own.append(took["own"])
+                found[name].starts[-1].append(Block(took["cpu"], (before + after) / 2, took.get("own", math.nan)))
             before = after
     return found
 

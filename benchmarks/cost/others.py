@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections.abc import Callable
 
 import torch
@@ -17,7 +18,27 @@ def _norm(tensors: list[Tensor]) -> float:
     return math.sqrt(sum(t.norm().item() ** 2 for t in tensors))
 
 
-class NaiveBrief(Watcher):
+class InTheLoop(Watcher):
+    """All it does it does when it is called, so that the time around these calls is what it takes."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        for moment in ("before_step", "after_backward", "after_step"):
+            setattr(self, moment, self._timed(getattr(self, moment)))
+
+    def _timed(self, call: Callable[..., None]) -> Callable[..., None]:
+        def timed(*args: object) -> None:
+            began = time.perf_counter()
+            call(*args)
+            self._spent += time.perf_counter() - began
+
+        return timed
+
+    def own_seconds(self) -> float:
+        return self._spent
+
+
+class NaiveBrief(InTheLoop):
     """Gradient norm of every module, each over all its parameters; norm of the whole update, from a copy."""
 
     def start(self, training: Training) -> None:
@@ -79,10 +100,10 @@ class NaiveEverything(NaiveFull):
                 f"bad/{name}": (~torch.isfinite(x)).sum().item(),
             }
 
-        return hook
+        return self._timed(hook)
 
 
-class ComposerFormula(Watcher):
+class ComposerFormula(InTheLoop):
     """Per parameter the norms of gradient, weight, first moment and AdamW's step as the formula gives it."""
 
     def start(self, training: Training) -> None:
@@ -106,7 +127,7 @@ class ComposerFormula(Watcher):
         self.numbers = numbers
 
 
-class LightningGradNorm(Watcher):
+class LightningGradNorm(InTheLoop):
     """Per parameter the gradient norm, and the norm of those; as numbers, as a logger takes them."""
 
     def start(self, training: Training) -> None:
@@ -118,7 +139,7 @@ class LightningGradNorm(Watcher):
         self.numbers = {name: float(norm) for name, norm in norms.items()} | {"total": float(total)}
 
 
-class TensorBoard100(Watcher):
+class TensorBoard100(InTheLoop):
     """A hundred scalars a step."""
 
     def start(self, training: Training) -> None:

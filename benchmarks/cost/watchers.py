@@ -41,7 +41,7 @@ class Watcher:
         return nullcontext()
 
     def own_seconds(self) -> float | None:
-        """What the watcher itself says it has taken so far, if it says so."""
+        """What has been spent inside the watcher so far, where that is known."""
         return None
 
     def end(self) -> None:
