@@ -105,7 +105,8 @@ class Block(NamedTuple):
 
     watched: float
     unwatched: float  # beside it
-    inside: float  # of the watched ones, those inside the watcher; NaN where nobody knows
+    own: float  # of the watched ones, those inside the watcher; NaN where nobody knows
+    reading: float  # and of these, those in which nobody is asked what the numbers mean
 
 
 @dataclass
@@ -136,13 +137,13 @@ class Measured:
     @property
     def own_us(self) -> float:
         """Microseconds a step inside the watcher, all in all."""
-        return 1e6 * fmean(block.inside for block in self._blocks)
+        return 1e6 * fmean(block.own for block in self._blocks)
 
     @property
     def inside(self) -> float:
-        """The same in per cent of the unwatched step, in the usual block: without what happens rarely, whoever else
-        used the machine, and what the watcher's own memory takes from the caches."""
-        return 100 * median(block.inside / block.unwatched for block in self._blocks)
+        """Reading in per cent of the unwatched step, in the usual block: without rules, what happens rarely, whoever
+        else used the machine, and what the watcher's own memory takes from the caches."""
+        return 100 * median(block.reading / block.unwatched for block in self._blocks)
 
     @property
     def _blocks(self) -> list[Block]:
@@ -161,7 +162,7 @@ class Measured:
 
 
 def _ratio(starts: Sequence[np.ndarray]) -> float:
-    watched, unwatched, _ = np.concatenate(starts).sum(axis=0)
+    watched, unwatched = np.concatenate(starts)[:, :2].sum(axis=0)
     return watched / unwatched
 
 
@@ -197,7 +198,8 @@ def take_turns(
             took = make(name, blocks[name])
             after = unwatched.make(block)["cpu"]
             if took is not None:
-                found[name].starts[-1].append(Block(took["cpu"], (before + after) / 2, took.get("own", math.nan)))
+                inside = took.get("own", math.nan), took.get("reading", math.nan)
+                found[name].starts[-1].append(Block(took["cpu"], (before + after) / 2, *inside))
             before = after
     return found
 

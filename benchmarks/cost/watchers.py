@@ -44,6 +44,10 @@ class Watcher:
         """What has been spent inside the watcher so far, where that is known."""
         return None
 
+    def reading_seconds(self) -> float | None:
+        """The same without what it takes to say what the numbers mean, which others leave to the reader."""
+        return self.own_seconds()
+
     def end(self) -> None:
         """Stop watching: somebody else's turn in this process."""
 
@@ -85,6 +89,9 @@ class Bedside(Watcher):
 
     def own_seconds(self) -> float:
         return self.monitor._governor.total + self.monitor.quiet.spent
+
+    def reading_seconds(self) -> float:
+        return self.own_seconds() - self.monitor._governor.looking
 
     def end(self) -> None:
         self.monitor.close()

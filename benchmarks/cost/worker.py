@@ -53,11 +53,11 @@ def main() -> None:
                 took = {"cpu": make(nobody, twin, 0, -steps)}
         else:
             one.resumed(time.perf_counter() - ended if done else 0.0)
-            own = one.own_seconds()
+            own, reading = one.own_seconds(), one.reading_seconds()
             took = {"cpu": make(one, training, done, steps)}
             done += steps
             if own is not None:
-                took["own"] = one.own_seconds() - own
+                took |= {"own": one.own_seconds() - own, "reading": one.reading_seconds() - reading}
             ended = time.perf_counter()
         print(json.dumps(took), file=answers, flush=True)
 
