@@ -70,7 +70,7 @@ class Bedside(Watcher):
         if monitor.step:  # what early looks may take besides is over after 500 steps, which slow nets do not reach here
             monitor._alarms._spent_early = GRACE
         monitor._alarms._began += idle
-        monitor._last_flush += idle
+        monitor._flushes.last += idle
         monitor._looked_over += idle
         monitor._steps.last_end = (monitor._steps.last_end or 0.0) + idle
         monitor.quiet._began += idle

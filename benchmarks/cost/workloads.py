@@ -110,7 +110,7 @@ WORKLOADS: dict[str, Workload] = {
         block=2,
         clip=1.0,
     ),
-    "deep": Workload(deep, _vectors(20, 32), warm_up=520, block=10, clip=1.0, steady=150, brief=60),
+    "deep": Workload(deep, _vectors(20, 32), warm_up=520, block=10, clip=1.0, steady=530, brief=60),
 } | {
     f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=105, block=5, brief=25)
     for n in (10, 100, 1000, 5000)

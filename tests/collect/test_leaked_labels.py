@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect import freight, monitor
+from bedside.collect import flushes, freight
 from bedside.collect.leaked_labels import Table
 
 WIDTH = 12
@@ -113,7 +113,7 @@ def test_it_stops_looking_once_it_knows(make_input, looks, tmp_path, monkeypatch
     rows = []
     add = Table.add
     monkeypatch.setattr(Table, "add", lambda self, x, y: (rows.append(len(x)), add(self, x, y)))
-    monkeypatch.setattr(monitor, "FLUSH_STEPS", 1)
+    monkeypatch.setattr(flushes, "STEPS", 1)
     told(make_input, tmp_path, rows=300, steps=30)
     assert rows == [256] * looks
 

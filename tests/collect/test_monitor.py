@@ -270,7 +270,7 @@ def test_a_killed_run_loses_at_most_about_two_seconds(tmp_path, steps):
     process.communicate()
     run = bedside.load(tmp_path / "run")
     lost = [step for step in reported if step >= run.steps]
-    # FLUSH_SECONDS, and what a busy machine adds to them.
+    # flushes.SECONDS, and what a busy machine adds to them.
     assert reported[steps - 1] - reported[lost[0] if lost else steps - 1] < 3.0
     assert run.steps > 100
 

@@ -13,15 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bedside.collect import native, patches
+from bedside.collect import flushes, logged, native, patches
 from bedside.collect.alarms import SHARE, Alarms, print_alarm
 from bedside.collect.arrival import Arrival
 from bedside.collect.beat import Beat
-from bedside.collect.cadence import FULL_STEPS, GRACE_STEPS, Cadence
+from bedside.collect.cadence import FULL_STEPS, Cadence
 from bedside.collect.categories import EVERY as REPORT_CATEGORIES
 from bedside.collect.categories import Categories
 from bedside.collect.clipping import members_of
@@ -29,6 +28,7 @@ from bedside.collect.collector import Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.door import Door, Forward
 from bedside.collect.ensemble import Ensemble
+from bedside.collect.flushes import Flushes
 from bedside.collect.freight import Freight, reading
 from bedside.collect.governor import LISTENING, LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
@@ -47,15 +47,8 @@ from bedside.record.store import Store
 from bedside.settings import Settings
 
 LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for the live view (12 KB each)
-FLUSH_STEPS = 20  # steps fetched in one transfer, at least: amortises the wait for a device
-FLUSH_APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
-FLUSH_LATER = 1.9  # the same after the first hundreds of steps, when live rules look every few seconds only
-FLUSH_MOST = 5000  # steps that wait at most: bounds the memory, however quick they are
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
-FLUSH_SECONDS = 2.0  # a crash loses at most this much, where fetching makes nobody wait
-DEVICE_SECONDS = 30.0  # and this much where it does: 20 steps, unless they are slower than 1.5 s
 LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
-VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -146,7 +139,8 @@ class Monitor:
             notes.facts({"updates_in_parts": PARTS})
         notes.replay()
         self._alarms = Alarms(notes.view, self._speak, LOOKING * budget if budget else SHARE, self._rules)
-        self._last_flush = self._looked_over = time.perf_counter()
+        self._flushes = Flushes()
+        self._looked_over = self._flushes.last
         self._divided: bool | None = None  # what was last said about micro-batches
         self._pulse.start_counting(self._layout)
         self._handles = [
@@ -184,13 +178,12 @@ class Monitor:
         self._still_open("log")
         given = {**(metrics or {}), **more}
         values = {self._names.get(name, name): value for name, value in given.items() if self._names.get(name) != "-"}
-        of_validation = self._validating or any(name.startswith(VALIDATION_PREFIXES) for name in values)
+        validating = self._validating or logged.of_validation(values)
         step = max(self.step - 1, 0)
         for name, value in values.items():
-            number = _number(name, value)
-            vital = _vital(name, of_validation)
-            self._notes.metric(step, vital, number)
-        self._ensemble.tell("metrics_logged", [_vital(name, of_validation) for name in values])
+            number = logged.number(name, value)
+            self._notes.metric(step, logged.vital(name, validating), number)
+        self._ensemble.tell("metrics_logged", [logged.vital(name, validating) for name in values])
 
     def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
         """Loss by category: one loss per sample, and the category of each.
@@ -448,7 +441,8 @@ class Monitor:
         self._between_steps(beat.step, may_rest=not sampled)
 
     def _between_steps(self, step: int, may_rest: bool = True) -> None:
-        if self._flush_due(step):
+        alarming, on_device = self._pulse.alarming, self._freight.full
+        if self._flushes.due(step, self._steps.last_end, len(self._pulse), alarming=alarming, on_device=on_device):
             self._flush()
         self._patient.step = self.step
         rest = self._rest_for()
@@ -460,7 +454,7 @@ class Monitor:
     def _rest_for(self) -> int:
         """How many steps may be quiet from here on."""
         reads_on = self._governor.budget is None and not self._ensemble and self.step >= FULL_STEPS
-        return FLUSH_MOST if reads_on else self._cadence.quiet(self.step)
+        return flushes.MOST if reads_on else self._cadence.quiet(self.step)
 
     def _plain(self) -> bool:
         """Whether the loop is one whose steps can be quiet."""
@@ -488,17 +482,8 @@ class Monitor:
                 self.quiet.read(self._steps.reader_at_rest(), self._layout)
             elif probe.grad is not None:  # the end of a step then tells as much as its beginning
                 self._remove(self._beginnings)
-            steps = min(steps, FLUSH_MOST)
-            deadline = self._last_flush + (FLUSH_SECONDS if at_hand else DEVICE_SECONDS)
+            steps, deadline = min(steps, flushes.MOST), self._flushes.deadline(at_hand)
             self.quiet.begin(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
-
-    def _flush_due(self, step: int) -> bool:
-        waiting = len(self._pulse)
-        since = (self._steps.last_end or self._last_flush) - self._last_flush
-        if waiting < FLUSH_STEPS and not self._pulse.alarming:
-            return since > (DEVICE_SECONDS if self._freight.full else FLUSH_SECONDS)
-        apart = FLUSH_APART if step < GRACE_STEPS else FLUSH_LATER
-        return since > apart or waiting >= FLUSH_MOST or step < FULL_STEPS or self._pulse.alarming
 
     def _attach_collectors(self) -> None:
         """The next step begins: whoever is due listens to it."""
@@ -546,8 +531,8 @@ class Monitor:
         learnt, self._patient.facts = self._patient.facts, {}
         self._notes.facts(learnt)
         self._epoch_loss = (self._epoch_loss[0] + float(losses.sum()), self._epoch_loss[1] + len(losses))
-        self._last_flush = time.perf_counter()
-        if final or self.step <= FULL_STEPS or self._last_flush - self._looked_over > LOOK_OVER:
+        self._flushes.last = time.perf_counter()
+        if final or self.step <= FULL_STEPS or self._flushes.last - self._looked_over > LOOK_OVER:
             self._look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._governor.looking += self._alarms.look(self._write_parameters)
@@ -580,7 +565,7 @@ class Monitor:
 
     def _look_over(self) -> None:
         """Does the model still have the tensors that are being read, and do the optimizers hold them?"""
-        self._looked_over = self._last_flush
+        self._looked_over = self._flushes.last
         if not self._layout.same_parameters(self.model):
             self._set_layout(lay_out(self.model, self._arrival.order))
         self._check_coverage()
@@ -666,21 +651,3 @@ def _several_ranks() -> bool:
 def _has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """The hook gets (optimizer, closure) as positional arguments, or the closure by name."""
     return (args[1] if len(args) > 1 else kwargs.get("closure")) is not None
-
-
-def _vital(name: str, of_validation: bool) -> str:
-    for prefix in VALIDATION_PREFIXES:
-        if name.startswith(prefix):
-            return "val/" + name[len(prefix) :]
-    return f"val/{name}" if of_validation else name
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value.detach() if isinstance(value, torch.Tensor) else value)
-    except (TypeError, ValueError, RuntimeError):
-        raise BadOption(
-            f"{name}={value!r} is not a number.",
-            expected="one number per metric: a float, an int or a tensor with one element",
-            try_=f"monitor.log({name}=float(...))",
-        ) from None

@@ -18,9 +18,8 @@ Hook = Callable[[Optimizer, Any, Any], None]
 
 def outermost(hear: Hook, optimizer: Optimizer) -> Hook:
     """The same hook, deaf to steps within steps; itself where there can be none."""
-    steps = {inspect.unwrap(vars(kind)["step"]) for kind in type(optimizer).__mro__[:-1] if "step" in vars(kind)}
-    steps.discard(Optimizer.step)
-    if len(steps) < 2:
+    kinds = [kind for kind in type(optimizer).__mro__ if "step" in vars(kind) and kind is not Optimizer]
+    if len({inspect.unwrap(vars(kind)["step"]) for kind in kinds}) < 2:
         return hear
 
     def heard(optimizer: Optimizer, args: Any, kwargs: Any) -> None:

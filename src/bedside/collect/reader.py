@@ -79,7 +79,7 @@ class Reader:
         if self._gauge is None:
             self._gauge = Gauge(self._parameters)
         gradients = [p.grad for p in self._parameters]
-        absent = tuple(i for i, each in enumerate(gradients) if each is None)
+        absent = tuple([i for i, each in enumerate(gradients) if each is None])
         return self._gauge.squares(gradients), absent
 
     def remember(self, step: int) -> None:

@@ -13,7 +13,10 @@ sooner.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,10 +63,10 @@ class Gauge:
         self._tables = self.tables(self._flat)
         self._bundles, self._loose = self._bundle()
 
-    def _bundle(self) -> tuple[list[tuple[list[int], Tensor]], list[int]]:
+    def _bundle(self) -> tuple[list[tuple[itemgetter[Any], Tensor]], list[int]]:
         """The small tensors that are joined by one call, with the part of the buffer where they belong; and the places
         among the small ones of those that are not."""
-        bundles: list[tuple[list[int], Tensor]] = []
+        bundles: list[tuple[itemgetter[Any], Tensor]] = []
         loose: list[int] = []
         for row, alike in groupby(range(len(self.small)), key=lambda place: _row(self._shapes[place])):
             places = list(alike)
@@ -71,7 +74,8 @@ class Gauge:
                 loose += places
                 continue
             start, end = sum(self._sizes[: places[0]]), sum(self._sizes[: places[-1] + 1])
-            bundles.append(([self.small[place] for place in places], self._flat[start:end].view(row)))
+            members = itemgetter(*(self.small[place] for place in places))
+            bundles.append((members, self._flat[start:end].view(row)))
         return bundles, loose
 
     def buffer(self) -> tuple[Tensor, list[Tensor]]:
@@ -110,7 +114,7 @@ class Gauge:
         try:
             with NoGradients():
                 for members, target in self._bundles:
-                    torch.cat([tensors[i] for i in members], out=target)  # type: ignore[misc]
+                    torch.cat(members(tensors), out=target)
         except (TypeError, RuntimeError):  # one is missing, or sparse
             gather(self._views, [tensors[i] for i in self.small])
             return
@@ -135,11 +139,12 @@ def squares_of(tables: Sequence[Rows]) -> list[float]:
     numpy's reductions and its error state are left alone where they can be: in a loop that has other things to do they
     take 20 microseconds each, as long as the sums themselves. `vdot` is the product that does not warn."""
     found: list[float] = []
-    for table in tables:
-        if table.ndim == 1:
-            found.append(float(np.vdot(table, table)))
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):
+    several = any(table.ndim == 2 for table in tables)
+    with np.errstate(over="ignore", invalid="ignore") if several else nullcontext():
+        for table in tables:
+            if table.ndim == 1:
+                found.append(float(np.vdot(table, table)))
+            else:
                 found += _dots(table, table).tolist()
     if min(found) > SAFE[0] and max(found) < SAFE[1]:
         return found
