@@ -23,13 +23,12 @@ from bedside.collect.beat import Beat
 from bedside.collect.cadence import FULL_STEPS, Cadence
 from bedside.collect.categories import EVERY as REPORT_CATEGORIES
 from bedside.collect.categories import Categories
-from bedside.collect.clipping import members_of
 from bedside.collect.collector import Collector, Patient
 from bedside.collect.coverage import coverage, parameter_table
 from bedside.collect.door import Door, Forward
 from bedside.collect.ensemble import Ensemble
 from bedside.collect.flushes import Flushes
-from bedside.collect.freight import Freight, reading
+from bedside.collect.freight import Freight
 from bedside.collect.governor import LISTENING, LOOKING, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
@@ -341,12 +340,7 @@ class Monitor:
     def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
         if not isinstance(total_norm, Tensor):
             return
-        quiet = self.quiet
-        if quiet.on:
-            if quiet.clip is None and members_of(parameters, self._layout) is None:
-                quiet.clip = (float(max_norm), reading(total_norm))
-                return
-            self.wake()
+        self.wake()  # a clip call that a quiet step does not have
         self._steps.clipped(parameters, max_norm, total_norm)
         if self._ensemble.wants("clipped"):
             self._ensemble.tell("clipped", parameters, max_norm, total_norm)
@@ -477,9 +471,9 @@ class Monitor:
         probe, at_hand, ended = self._losses.probe, self._losses.at_hand, self._steps.last_end
         if probe is not None and ended is not None:
             self._losses.rest()
-            self.quiet.listen_to(probe, self.optimizers[0], self._door.rest(), at_hand)
+            self.quiet.listen_to(self._layout, probe, self.optimizers[0], self._door.rest(), at_hand)
             if self._governor.budget is None and self._steps.groups:
-                self.quiet.read(self._steps.reader_at_rest(), self._layout)
+                self.quiet.read(self._steps.reader_at_rest())
             elif probe.grad is not None:  # the end of a step then tells as much as its beginning
                 self._remove(self._beginnings)
             steps, deadline = min(steps, flushes.MOST), self._flushes.deadline(at_hand)

@@ -118,8 +118,9 @@ def _clip_with_norm(original: Any) -> Any:
     def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-        for monitor in LISTENING:
-            monitor.clipped_by_norm(parameters, max_norm, total_norm)
+        if not any(quiet.on and quiet.clipped(parameters, max_norm, total_norm) for quiet in _alone):
+            for monitor in LISTENING:
+                monitor.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
     return _clip_grads_with_norm_

@@ -22,6 +22,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bedside.collect.clipping import members_of
 from bedside.collect.door import Entry
 from bedside.collect.freight import reading
 from bedside.collect.layout import Layout
@@ -97,16 +98,18 @@ class Quiet:
         """How many steps have been noted."""
         return len(self._ends)
 
-    def listen_to(self, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool) -> None:
-        """Whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a step; and
-        whether the loss can be read without waiting for a device."""
-        self._probe, self._optimizer, self._entries = probe, optimizer, entries
+    def listen_to(
+        self, layout: Layout, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool
+    ) -> None:
+        """The parameters; whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a
+        step; and whether the loss can be read without waiting for a device."""
+        self._layout, self._probe, self._optimizer, self._entries = layout, probe, optimizer, entries
         self._at_hand = at_hand
         self._reader = None
 
-    def read(self, reader: Reader, layout: Layout) -> None:
+    def read(self, reader: Reader) -> None:
         """Gradients, and perhaps updates, are read at every quiet step; said after `listen_to`."""
-        self._reader, self._layout = reader, layout
+        self._reader = reader
 
     def begin(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
         """From this step on, all are quiet: so many at most, and none after the deadline."""
@@ -162,6 +165,16 @@ class Quiet:
         gradient = self._probe.grad
         if gradient is not None and (gradient is not before or gradient._version != version):
             self.loss = value
+
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Any) -> bool:
+        """A clip call; says whether it was the one that a quiet step has, over all gradients."""
+        began = clock() if self._timed else 0.0
+        if self.clip is not None or not isinstance(total, Tensor) or members_of(parameters, self._layout) is not None:
+            return False
+        self.clip = (float(max_norm), reading(total))
+        if self._timed:
+            self.spent += TIMED * (clock() - began)
+        return True
 
     @property
     def loss_of_ours(self) -> float | Tensor | None:
