@@ -25,8 +25,8 @@ def costs(table: Path, limits: Path) -> str:
 def _nets(rows: Sequence[Row], cell: Callable[[Sequence[Row], str, str], str]) -> str:
     nets = [net for net in NETS if any(row["workload"] == net for row in rows)]
     base = {net: next(row["base_ms"] for row in rows if row["workload"] == net and row["base_ms"]) for net in nets}
-    first = "inside the watcher" if cell is _inside else ""
-    head = f"| {first} | " + " | ".join(f"{NETS[net]}, {_milliseconds(float(base[net]))} ms" for net in nets) + " |"
+    first = "inside the watcher " if cell is _inside else ""
+    head = f"| {first}| " + " | ".join(f"{NETS[net]}, {_milliseconds(float(base[net]))} ms" for net in nets) + " |"
     watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in nets)
     lines = [head, "|---|" + "---|" * len(nets)]
     for watcher in watchers:

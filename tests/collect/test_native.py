@@ -141,3 +141,11 @@ def test_small_tensors_that_are_joined_keep_their_norms_and_their_places(plain):
     tensors[0] = torch.eye(5).to_sparse()[0]  # and a sparse one
     here = [torch.zeros(1) if t is None else t.to_dense() for t in tensors]
     np.testing.assert_allclose(gauge.squares(tensors), expected(here), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_many_alike_some_vanish_and_some_overflow(plain):
+    torch.manual_seed(0)
+    tensors = [torch.randn(8, 8) * 10.0 ** (-i / 4) for i in range(120)]  # down to 1e-30
+    tensors += [torch.zeros(8)] * 20 + [torch.full((8,), 1e25)] * 20 + [torch.full((8,), math.nan)]
+    np.testing.assert_allclose(Gauge(tensors).squares(tensors), expected(tensors), rtol=1e-6)

@@ -148,8 +148,17 @@ def squares_of(tables: Sequence[Rows]) -> list[float]:
                 found += _dots(table, table).tolist()
     if min(found) > SAFE[0] and max(found) < SAFE[1]:
         return found
-    rows = [row for table in tables for row in (table if table.ndim == 2 else [table])]
-    return [square if SAFE[0] < square < SAFE[1] else dot(row) for square, row in zip(found, rows, strict=True)]
+    return [square for table in tables for square in (_exactly(table) if table.ndim == 2 else [dot(table)])]
+
+
+def _exactly(table: Rows) -> list[float]:
+    """Of every row; in float64 where squares leave the range of float32, as those of gradients that vanish do."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = _dots(table, table).astype(np.float64)
+        odd = ~((squares > SAFE[0]) & (squares < SAFE[1]))
+        wide = table[odd].astype(np.float64)
+        squares[odd] = _dots(wide, wide)
+    return squares.tolist()
 
 
 def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
