@@ -48,7 +48,7 @@ def _cell(rows: Sequence[Row], net: str, watcher: str) -> str:
 def _inside(rows: Sequence[Row], net: str, watcher: str) -> str:
     """Of the unwatched step, the part that is spent inside the watcher, usually."""
     found = [row for row in rows if row["workload"] == net and row["watcher"] == watcher]
-    return f"{_number(float(found[0]['inside']))} %" if found else "–"
+    return f"{float(found[0]['inside']):.3g} %" if found else "–"
 
 
 def _number(percent: float) -> str:
