@@ -4,7 +4,8 @@ Plain torch and numpy pay for every call and for every buffer in between. Here t
 call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as the plain way does.
 
 Addresses are read anew for every call, while the tensors are held: a kept one could point to memory that has been given
-back. Only float32 on the CPU, lying in one piece, is taken; everything else goes the plain way.
+back. Those of parameters are kept by `places.py`, which holds the memory as well. Only float32 on the CPU, lying in one
+piece, is taken; everything else goes the plain way.
 
 numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
 That happens in a thread of its own, once the plain way has taken as long as loading does; until it is done, and

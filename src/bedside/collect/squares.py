@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect import native
-from bedside.collect.native import SAFE
+from bedside.collect.native import PLAIN, SAFE
 from bedside.collect.tensors import NoGradients
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
@@ -190,7 +190,6 @@ def as_row(tensor: Tensor) -> Rows:
     return array.reshape(-1)
 
 
-PLAIN = (Tensor, torch.nn.Parameter)
 EXACT = (torch.float32, torch.float64)
 
 
