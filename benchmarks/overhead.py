@@ -130,7 +130,7 @@ def keep(rows: list[Row]) -> None:
     known: dict[tuple[str, str, str], Row] = {}
     if RESULTS.exists():
         with RESULTS.open(newline="") as file:
-            known = {(r["workload"], r["optimizer"], r["watcher"]): r for r in csv.DictReader(file, restval="")}
+            known = {(r["workload"], r["optimizer"], r["watcher"]): r for r in csv.DictReader(file)}
     known |= {(r["workload"], r["optimizer"], r["watcher"]): r for r in rows}
     order = {name: place for place, name in enumerate([*WORKLOADS, *OURS, *TOOLS])}
     listed = sorted(known.values(), key=lambda r: (order[r["workload"]], r["optimizer"], order[r["watcher"]]))

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+import bedside
 from bedside.collect.eavesdrop import FIRST, SELDOM
 from bedside.collect.sample import ELEMENTS, Cut, coprime_stride, sample
 
@@ -271,3 +272,27 @@ def test_a_subclass_of_a_non_linearity_is_heard_by_its_function(tmp_path):
     run = train(model, tmp_path, lambda step: torch.randn(64, 8), steps=3)
     assert run.owners("zero_fraction") == ["0", "1.relu", "1", "2", "3", "4"]
     assert run.series("zero_fraction", "3").last > 0.2
+
+
+@pytest.mark.filterwarnings("error")
+def test_batches_of_another_form_with_as_many_numbers_are_read_as_they_are(way, tmp_path):
+    class Elementwise(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(1))
+            self.first, self.second = nn.ReLU(), nn.Tanh()
+
+        def forward(self, x):
+            return self.second(self.first(x * self.scale))
+
+    model = Elementwise()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, budget=None):
+        for step in range(12):
+            x = torch.arange(8.0).repeat(16, 1)
+            optimizer.zero_grad()
+            model(x if step % 2 else x.t().contiguous()).mean().backward()
+            optimizer.step()
+    found = bedside.load(tmp_path / "run").series("batch_variation", "first").values
+    assert found[1::2].tolist() == pytest.approx([0.0] * 6, abs=1e-6)  # all samples are alike
+    assert (found[0::2] > 0.1).all()

@@ -12,9 +12,7 @@ from torch.nn import functional as F
 from torch.nn.modules import activation
 
 FLAT = 0.01  # of the steepest slope: a gradient that passes ten such units is gone
-
-
-NOWHERE = (math.nan, math.nan)
+NOWHERE = (math.nan, math.nan)  # no output is up to the one or from the other on
 
 
 @dataclass(frozen=True)
