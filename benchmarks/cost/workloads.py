@@ -1,4 +1,8 @@
-"""Four trainings: a small MLP, a residual net, a GPT, and a net of very many small tensors."""
+"""Four trainings: a small MLP, a residual net, a GPT, and a net of very many small tensors.
+
+Put together as people do, blocks within stages: whoever adds up norms for every module reads a parameter once for each
+module around it. 7, 59, 66 and 537 modules; 6, 47, 77 and 524 tensors.
+"""
 
 from __future__ import annotations
 
@@ -37,33 +41,45 @@ class Residual(nn.Module):
         stride = 1 if width == to else 2
         self.first, self.norm1 = nn.Conv2d(width, to, 3, stride, 1, bias=False), nn.BatchNorm2d(to)
         self.second, self.norm2 = nn.Conv2d(to, to, 3, 1, 1, bias=False), nn.BatchNorm2d(to)
-        self.short = nn.Conv2d(width, to, 1, stride, bias=False) if width != to else nn.Identity()
+        self.relu = nn.ReLU()
+        self.short: nn.Module = nn.Identity()
+        if width != to:
+            self.short = nn.Sequential(nn.Conv2d(width, to, 1, stride, bias=False), nn.BatchNorm2d(to))
 
     def forward(self, x: Tensor) -> Tensor:
-        inner = self.norm2(self.second(F.relu(self.norm1(self.first(x)))))
-        return F.relu(inner + self.short(x))
+        inner = self.norm2(self.second(self.relu(self.norm1(self.first(x)))))
+        return self.relu(inner + self.short(x))
 
 
 def residual_net() -> nn.Module:
-    widths = [(38, 38), (38, 38), (38, 76), (76, 76), (76, 152), (152, 152)]
-    stem = [nn.Conv2d(3, 38, 3, 1, 1, bias=False), nn.BatchNorm2d(38), nn.ReLU()]
-    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(152, 10)]
-    return nn.Sequential(*stem, *(Residual(a, b) for a, b in widths), *head)
+    stages = [(38, 38), (38, 76), (76, 152)]
+    stem = nn.Sequential(nn.Conv2d(3, 38, 3, 1, 1, bias=False), nn.BatchNorm2d(38), nn.ReLU())
+    body = nn.Sequential(*(nn.Sequential(Residual(a, b), Residual(b, b)) for a, b in stages))
+    return nn.Sequential(stem, body, nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(152, 10)))
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.inputs, self.outputs = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.inputs(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return self.outputs(mixed)
 
 
 class Layer(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.inputs, self.outputs = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.attention = Attention(width, heads)
+        self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self.inputs(self.norm1(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
-        x = x + self.outputs(mixed)
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
+        x = x + self.attention(self.norm1(x))
+        return x + self.feed(self.norm2(x))
 
 
 class GPT(nn.Module):
@@ -80,9 +96,12 @@ class GPT(nn.Module):
         return self.head(self.norm(x)).flatten(0, 1)
 
 
-def deep(modules: int = 130, width: int = 32) -> nn.Module:
-    body = [part for _ in range(modules) for part in (nn.Linear(width, width), nn.LayerNorm(width), nn.ReLU())]
-    return nn.Sequential(nn.Linear(20, width), *body, nn.Linear(width, 10))
+def deep(stages: int = 13, blocks: int = 10, width: int = 32) -> nn.Module:
+    def block() -> nn.Module:
+        return nn.Sequential(nn.Linear(width, width), nn.LayerNorm(width), nn.ReLU())
+
+    body = nn.Sequential(*(nn.Sequential(*(block() for _ in range(blocks))) for _ in range(stages)))
+    return nn.Sequential(nn.Linear(20, width), body, nn.Linear(width, 10))
 
 
 def chain(modules: int) -> nn.Module:
@@ -91,7 +110,8 @@ def chain(modules: int) -> nn.Module:
 
 
 def mlp() -> nn.Module:
-    return nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+    layers = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+    return nn.Sequential(layers)
 
 
 def _vectors(size: int, count: int) -> Callable[[], tuple[Tensor, Tensor]]:

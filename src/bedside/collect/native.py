@@ -148,14 +148,14 @@ class Pairs:
             return None
         assert _kernels is not None
         if gradients is None:
-            found = np.empty((2, len(news)))
+            self._plan[3] = self._plan[2]  # the weights once more, which are at hand
         elif all_suit(gradients):
-            found = np.empty((3, len(news)))
             self._plan[3] = list(map(_data_ptr, gradients))  # type: ignore[arg-type]
         else:
             return None
+        found = np.empty((3, len(news)))
         _kernels.sum_changes(self._plan, found)
-        return found
+        return found if gradients is not None else found[:2]
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:
