@@ -2,13 +2,14 @@
 
     python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
     python benchmarks/overhead.py                             everything, about a quarter of an hour
-    python benchmarks/overhead.py --limits                    transfers, memory and accuracy, one minute
+    python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: six minutes
     python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
 
 Trainings take turns block by block, each in a process of its own (`cost/blocks.py` says how they are compared); one
-thread; processor time. Beside it, what is spent inside the watcher, rules apart: by bedside's own account, or the time
-around the calls of code that stands in the loop. Prints a table and writes benchmarks/results/overhead.csv, keeping the
-rows of what was not asked for. `make docs` puts the README's table together from that file.
+thread; processor time. Beside it, what is spent inside the watcher, without the writing and the rules that the others
+do not have: by bedside's own account, or the time around the calls of code that stands in the loop. Prints a table and
+writes benchmarks/results/overhead.csv, keeping the rows of what was not asked for. `make docs` puts the README's table
+together from that file.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def show(rows: list[Row]) -> None:
     for r in rows:
         said = f"{r['percent']:>8} % [{r['low']}, {r['high']}]" if r["percent"] else f"  not measured: {r['note']}"
         own = f"  inside {r['own_us']} µs" if r["own_us"] else ""
-        own += f", usually {r['inside']} % without rules" if r["inside"] else ""
+        own += f", reading usually {r['inside']} %" if r["inside"] else ""
         print(f"{r['workload']:<12}{r['optimizer']:<9}{r['watcher']:<34}{said}{own}", flush=True)
 
 

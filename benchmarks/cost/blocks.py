@@ -106,7 +106,7 @@ class Block(NamedTuple):
     watched: float
     unwatched: float  # beside it
     own: float  # of the watched ones, those inside the watcher; NaN where nobody knows
-    reading: float  # and of these, those in which nobody is asked what the numbers mean
+    reading: float  # and of these, those in which numbers are neither written down nor judged
 
 
 @dataclass
@@ -141,8 +141,8 @@ class Measured:
 
     @property
     def inside(self) -> float:
-        """Reading in per cent of the unwatched step, in the usual block: without rules, what happens rarely, whoever
-        else used the machine, and what the watcher's own memory takes from the caches."""
+        """Reading in per cent of the unwatched step, in the usual block: without rows, rules, what happens rarely,
+        whoever else used the machine, and what the watcher's own memory takes from the caches."""
         return 100 * median(block.reading / block.unwatched for block in self._blocks)
 
     @property

@@ -1,4 +1,4 @@
-"""What does not depend on the speed of a machine, or hardly: transfers, memory, accuracy, and bytes moved.
+"""What does not depend on the speed of a machine, or hardly: transfers, memory, accuracy, bytes moved, the budget.
 
 `python benchmarks/overhead.py --limits` prints and keeps them in benchmarks/results/limits.csv.
 """
@@ -22,7 +22,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import bedside
 from bedside.collect import core, freight, native
 from bedside.collect import loss as losses
-from bedside.collect.moved import Moved
+from bedside.collect.governor import UNSEEN
+from bedside.collect.reader import CHECKED, Reader
 from bedside.collect.squares import Gauge
 
 from .workloads import Training, build
@@ -156,33 +157,56 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
     """Seconds for gradients, weights and updates of ten million parameters, over those that moving their bytes takes:
     gradient, weight and snapshot are read and the snapshot is written, 16 bytes a parameter. A copy moves 12 for every
     8 that it is said to move, since what is written is fetched first."""
-    parameters = [torch.randn(1_000_000) for _ in range(10)]
-    gradients = [torch.randn_like(p) for p in parameters]
+    parameters = [nn.Parameter(torch.randn(1_000_000)) for _ in range(10)]
+    for parameter in parameters:
+        parameter.grad = torch.randn(1_000_000)
     source, target = torch.randn(10_000_000), torch.empty(10_000_000)
     ways, found = {"with torch and numpy": None, "native": native._kernels if native.load() else None}, {}
     kernels, native._kernels = native._kernels, None
-    gauge, moved = Gauge(parameters), Moved(parameters)
     try:
         for way, machine_code in ways.items():
             if way == "native" and machine_code is None:
                 continue
             native._kernels = machine_code
+            reader = Reader(parameters)
+            reader.expect(updates=True, left_alone=True)
             ours, limits = [], []
-            for _ in range(rounds):
+            for step in range(CHECKED + rounds):
                 began = time.process_time()
                 target.copy_(source)
                 limits.append((time.process_time() - began) * 16 / 12)
                 began = time.process_time()
-                gauge.squares(gradients)
-                moved.remember(parameters, fresh=bool(ours))
+                reader.before(step)
                 before = time.process_time() - began
-                torch._foreach_add_(parameters, gradients, alpha=1e-3)  # the step
+                with torch.no_grad():  # the step
+                    torch._foreach_add_(parameters, [p.grad for p in parameters], alpha=1e-3)
                 began = time.process_time()
-                moved.measure(parameters)
+                reader.after(step)
                 ours.append(before + time.process_time() - began)
-            found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours) / median(limits)
+            found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours[CHECKED:]) / median(limits)
     finally:
         native._kernels = kernels
+    return found
+
+
+def shares(steps: int = 300) -> dict[str, float]:
+    """Per cent of the step that bedside takes after 500 steps by its own account, with what it does not see of itself.
+    Slow nets get few samples, so that 500 steps are soon over: the budget is a part of the step, however long."""
+    few = {"deep": (32, 32), "resnet": (8, 8), "gpt": (1, 128)}  # samples, and answers to them
+    found = {}
+    for net, (samples, answers) in few.items():
+        training = build(net, fused=True)
+        whole = training.batch
+        training.batch = lambda whole=whole, n=samples, m=answers: (whole()[0][:n], whole()[1][:m])
+        with watched(training) as monitor:
+            train(training, 510)
+            governor, began = monitor._governor, time.perf_counter()
+            before = governor.total + monitor.quiet.spent
+            train(training, steps)
+            own = UNSEEN * (governor.total + monitor.quiet.spent - before)
+            found[f"per cent by its own account, default budget, {net}"] = (
+                100 * own / (time.perf_counter() - began - own)
+            )
     return found
 
 
@@ -203,4 +227,4 @@ def rules() -> dict[str, float]:
 def limits() -> dict[str, float]:
     os.environ["BEDSIDE_NATIVE"] = "1"
     torch.set_num_threads(1)
-    return transfers() | memory() | accuracy() | bandwidth() | rules()
+    return transfers() | memory() | accuracy() | bandwidth() | rules() | shares()

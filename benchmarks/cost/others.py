@@ -56,11 +56,16 @@ class NaiveBrief(InTheLoop):
 
 
 class NaiveFull(NaiveBrief):
-    """The same for everything that bedside reads at a step: gradients, weights and updates of every module."""
+    """The same for everything that bedside reads at a step: gradients before and after clipping, weights and updates of
+    every module."""
+
+    def start(self, training: Training) -> None:
+        super().start(training)
+        self.clips = training.clip is not None
 
     def after_backward(self, step: int, loss: Tensor) -> None:
         super().after_backward(step, loss)
-        for name, module in self.model.named_modules():
+        for name, module in self.model.named_modules() if self.clips else ():
             self.numbers[f"clipped/{name}"] = _norm([p.grad for p in module.parameters() if p.grad is not None])
         bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p.grad).all().item()]
         self.numbers["bad_gradients"] = len(bad)

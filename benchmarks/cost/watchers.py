@@ -45,7 +45,7 @@ class Watcher:
         return None
 
     def reading_seconds(self) -> float | None:
-        """The same without what it takes to say what the numbers mean, which others leave to the reader."""
+        """The same without writing the numbers down and saying what they mean, which others leave to the reader."""
         return self.own_seconds()
 
     def end(self) -> None:
@@ -91,7 +91,7 @@ class Bedside(Watcher):
         return self.monitor._governor.total + self.monitor.quiet.spent
 
     def reading_seconds(self) -> float:
-        return self.own_seconds() - self.monitor._governor.looking
+        return self.own_seconds() - self.monitor._governor.looking - self.monitor._governor.writing
 
     def end(self) -> None:
         self.monitor.close()

@@ -29,7 +29,7 @@ from bedside.collect.door import Door, Forward
 from bedside.collect.ensemble import Ensemble
 from bedside.collect.flushes import Flushes
 from bedside.collect.freight import Freight
-from bedside.collect.governor import LISTENING, LOOKING, Governor
+from bedside.collect.governor import LISTENING, LOOKING, UNSEEN, Governor
 from bedside.collect.layout import Layout, lay_out
 from bedside.collect.loss import LossListener
 from bedside.collect.notes import Notes
@@ -137,7 +137,7 @@ class Monitor:
         if updates and self._steps.staggers:
             notes.facts({"updates_in_parts": PARTS})
         notes.replay()
-        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget if budget else SHARE, self._rules)
+        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget / UNSEEN if budget else SHARE, self._rules)
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._divided: bool | None = None  # what was last said about micro-batches
