@@ -122,6 +122,14 @@ def test_a_container_that_hands_on_its_last_child_is_not_counted_again(tmp_path)
     assert owners == ["conv", "norm", "act", "gate", "sigmoid", "head.0", "head.1", "head.2"]
 
 
+def test_a_container_whose_hook_changes_what_its_last_child_returned_is_read(tmp_path):
+    model = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 4)))
+    model[1].register_forward_hook(lambda module, args, output: output.detach() * 0 + 3)
+    head = nn.Linear(4, 1)
+    run = train(model, tmp_path, lambda step: torch.randn(16, 8), forward=lambda x: head(model(x)))
+    assert run.series("activation_mean", "1").values[-1] == pytest.approx(3)
+
+
 def test_checkpointing_does_not_count_twice(tmp_path):
     class Checkpointed(Net):
         def forward(self, x):

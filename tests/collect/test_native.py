@@ -70,6 +70,44 @@ def test_changes_are_those_of_the_plain_way(loaded):
     np.testing.assert_allclose(size, expected(after), rtol=1e-6)
 
 
+def test_one_call_reads_weights_updates_and_gradients(loaded):
+    torch.manual_seed(0)
+    sizes = [0, 1, 3, 1023, 1024, 1025, 5000, 1024, 2048, 1500, 2000]
+    scales = [1, 1, 1, 1, 1, 1, 1, 1e-25, 1e25, 0, 1]  # squares of some vanish, of some overflow, and some are zero
+    parameters = [nn.Parameter(scale * torch.randn(size)) for size, scale in zip(sizes, scales, strict=True)]
+    for parameter, scale in zip(parameters, reversed(scales), strict=True):
+        parameter.grad = scale * torch.randn_like(parameter)
+    parameters[-1].grad[1999] = math.nan
+    before = [p.detach().clone() for p in parameters]
+    moved = Moved(parameters)
+    moved.remember(parameters)
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.mul_(1.001)
+    updates, weights, gradients = moved.measure_with_gradients(parameters)
+    differences = [now.detach() - then for now, then in zip(parameters, before, strict=True)]
+    np.testing.assert_allclose(updates, expected(differences), rtol=1e-6)
+    np.testing.assert_allclose(weights, expected(parameters), rtol=1e-6)
+    np.testing.assert_allclose(gradients[:-1], expected([p.grad for p in parameters[:-1]]), rtol=1e-6)
+    assert math.isnan(gradients[-1])
+    again, still, _ = moved.measure_with_gradients(parameters)  # what was measured is remembered
+    assert not again.any()
+    np.testing.assert_array_equal(still, weights)
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [None, torch.ones(1).expand(40), torch.ones(80)[::2], torch.ones(40).to_sparse()],
+    ids=["none", "expanded", "strided", "sparse"],
+)
+def test_a_gradient_that_does_not_lie_in_one_piece_is_not_read_by_address(gradient, loaded):
+    parameters = [nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(40))]
+    parameters[0].grad, parameters[1].grad = torch.ones(4), gradient
+    moved = Moved(parameters)
+    moved.remember(parameters)
+    assert moved.measure_with_gradients(parameters) is None
+
+
 def test_nan_and_infinity_stay_what_they_are(loaded):
     squares = native.squares([torch.tensor([1.0, math.nan]), torch.tensor([1.0, -math.inf])])
     assert math.isnan(squares[0])

@@ -72,7 +72,7 @@ class Activations(Collector):
             # What nn.ReLU returns is heard from the module: who called F.relu need not be found out.
             self._ear.deaf_to = frozenset(id(getattr(each.forward, "__code__", None)) for each in MODULES)
         named = [m for m in self.model.modules() if self._names[id(m)]]  # the root's output is not read
-        return ModuleCalls(named, self._returned)
+        return ModuleCalls([m for m in named if not _hands_on(m)], self._returned)
 
     def read(self) -> None:
         began = time.perf_counter()
@@ -156,3 +156,8 @@ class Activations(Collector):
             owners = np.asarray([place[owner] for owner in reader.owners])
             values[rows[:, None], :, owners] = numbers.transpose(0, 2, 1)
         yield RowSet("activations", self._columns, [step for step, _ in waiting], values.reshape(len(waiting), -1))
+
+
+def _hands_on(module: nn.Module) -> bool:
+    """Whether it returns what its last child returned, where that is heard anyway."""
+    return type(module) is nn.Sequential and len(module) > 0 and not module._forward_hooks
