@@ -56,6 +56,7 @@ scoreboard: $(VENV)/.dev  ## how good the diagnosis is: make scoreboard CORPUS=f
 
 benchmarks: $(VENV)/.dev  ## what watching costs
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/overhead.py --limits
 
 # Only tests that drive a browser need one, and only then is it installed.
 browser:

@@ -1,15 +1,15 @@
 """What watching costs, in per cent of the unwatched step, beside other ways of watching and other tools.
 
     python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
-    python benchmarks/overhead.py                             everything, about a quarter of an hour
+    python benchmarks/overhead.py                             everything, two to three hours
     python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: six minutes
     python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
 
 Trainings take turns block by block, each in a process of its own (`cost/blocks.py` says how they are compared); one
-thread; processor time. Beside it, what is spent inside the watcher, without the writing and the rules that the others
-do not have: by bedside's own account, or the time around the calls of code that stands in the loop. Prints a table and
-writes benchmarks/results/overhead.csv, keeping the rows of what was not asked for. `make docs` puts the README's table
-together from that file.
+core, one thread; processor time. Beside it, what is spent inside the watcher, without the writing and the rules that
+the others do not have: by bedside's own account, or the time around the calls of code that stands in the loop. Prints a
+table and writes benchmarks/results/overhead.csv, keeping the rows of what was not asked for. `make docs` puts the
+README's table together from that file.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -164,13 +165,15 @@ def show_limits() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="under three minutes")
+    parser.add_argument("--quick", action="store_true", help="ten minutes")
     parser.add_argument("--limits", action="store_true", help="transfers, memory and accuracy instead of time")
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS)
     parser.add_argument("--optimizers", nargs="+", choices=["default", "fused"])
     parser.add_argument("--watchers", nargs="+", choices=[*OURS, *TOOLS])
     parser.add_argument("--rounds", type=int)
     asked = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # turns would send trainings from core to core, which one alone does not do
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if asked.limits:
         show_limits()
         return 0
