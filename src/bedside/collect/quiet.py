@@ -26,7 +26,7 @@ from bedside.collect.clipping import members_of
 from bedside.collect.door import Entry
 from bedside.collect.freight import reading
 from bedside.collect.layout import Layout
-from bedside.collect.reader import Reader, Reading, Table
+from bedside.collect.reader import ReadAtOnce, Reader, Reading
 
 TIMED = 16  # one step in so many is timed, to know what quiet steps cost
 
@@ -47,7 +47,7 @@ class Block:
     clips: Sequence[Clip | None]  # none at all, if nobody clipped
     cleared: bool  # at every step the gradients were gone when backward began
     layout: Layout | None = None  # of what was read, if anything was
-    readings: Sequence[Reading | Table] = ()
+    readings: Sequence[Reading | ReadAtOnce] = ()
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -91,7 +91,7 @@ class Quiet:
         self._ends: list[float] = []
         self._rates: list[float | Sequence[float]] = []
         self._clips: list[Clip | None] = []
-        self._readings: list[Reading | Table] = []
+        self._readings: list[Reading | ReadAtOnce] = []
         self._cleared = True
 
     def __len__(self) -> int:

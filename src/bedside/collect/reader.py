@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     moves: tuple[Squares, Squares] | None  # updates and weights, where they are read
 
 
-class Table:
+class ReadAtOnce:
     """The same of a step that was read by one call: rows of updates, weights and gradients, taken apart when somebody
     asks."""
 
@@ -72,7 +72,7 @@ class Reader:
         if self._updates:
             self.remember(step)
 
-    def after(self, step: int) -> Reading | Table:
+    def after(self, step: int) -> Reading | ReadAtOnce:
         if not self._left_alone or self._checks:
             met = self._met
             if self._left_alone:
@@ -82,7 +82,7 @@ class Reader:
             found = self._moved.measure_with_gradients(self._parameters)
             if found is not None:
                 self._next = step + 1
-                return Table(found)
+                return ReadAtOnce(found)
         return Reading(*self.gradients(), self.moves(step) if self._updates else None)
 
     def _check(self, met: tuple[Squares, tuple[int, ...]]) -> None:
