@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import bedside
-from bedside.collect import freight, governor
+from bedside.collect import freight, governor, quiet
 from bedside.collect.door import CALL
 from bedside.record.reader import open_run
 
@@ -145,6 +145,19 @@ def test_a_step_without_a_backward_is_noticed_among_quiet_ones(tmp_path):
     loop.optimizer.zero_grad()
     loop.optimizer.step()
     assert loop.recorded().events_of("empty_step")
+
+
+def test_gradients_that_are_not_cleared_any_more_are_noticed_among_quiet_steps(tmp_path):
+    loop = Loop(tmp_path / "run").run(101 + quiet.SELDOM)
+    assert loop.quiet[-1]
+    loop.optimizer.zero_grad = lambda **_: None  # the line is gone
+    loop.run(3 * quiet.SELDOM)
+    loop.monitor.wake()  # the next step is listened to
+    loop.run(3)
+    uncleared = loop.recorded().series("uncleared")
+    assert uncleared.last == 1.0
+    claimed = uncleared.steps[uncleared.values == 0.0]
+    assert claimed.max() < 101 + 2 * quiet.SELDOM, "what was not looked at closely is not called cleared"
 
 
 def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):

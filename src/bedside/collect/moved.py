@@ -22,12 +22,10 @@ TRUST = 3  # times that others may have changed weights; from then on they are c
 
 
 class Chunk(NamedTuple):
-    """Of a parameter, as it was and as it is: for torch, whose arithmetic does not warn, and for numpy."""
+    """A part of a parameter, as it was and as it is."""
 
-    old: Tensor
-    new: Tensor
-    old_row: Rows
-    new_row: Rows
+    old: Rows
+    new: Rows
 
 
 class Moved:
@@ -99,11 +97,12 @@ class Moved:
             old.sub_(new)
             change[gauge.places] = squares_of(self._old_tables)
             old.copy_(new)
-        for i, chunks in zip(self._large, self._chunks, strict=True):
-            if chunks is not None:
-                change[i], size[i] = _change(chunks)
-            else:
-                change[i], size[i] = _change_of_any(self._olds[i], parameters[i])
+        with np.errstate(over="ignore", invalid="ignore"):  # once: it takes as long as reading a small tensor
+            for i, chunks in zip(self._large, self._chunks, strict=True):
+                if chunks is not None:
+                    change[i], size[i] = _change(chunks)
+                else:
+                    change[i], size[i] = _change_of_any(self._olds[i], parameters[i])
         return change, size
 
     def _look_up(self, parameters: Sequence[Tensor]) -> None:
@@ -116,20 +115,18 @@ class Moved:
         old = self._olds[place]
         if row is None or not old.is_contiguous():
             return None
-        return [
-            Chunk(one, other, one.numpy(), other.numpy())
-            for one, other in zip(old.view(-1).split(CHUNK), torch.from_numpy(row).split(CHUNK), strict=True)
-        ]
+        flat = old.view(-1).numpy()
+        return [Chunk(flat[at : at + CHUNK], row[at : at + CHUNK]) for at in range(0, row.size, CHUNK)]
 
 
 def _change(chunks: Sequence[Chunk]) -> tuple[float, float]:
     """(squared change, squared size), chunk by chunk while it is in the cache; the old becomes the new."""
     change = size = 0.0
-    for old, new, old_row, new_row in chunks:
-        old.sub_(new)
-        change += dot(old_row)
-        size += dot(new_row)
-        np.copyto(old_row, new_row)
+    for old, new in chunks:
+        np.subtract(old, new, out=old)
+        change += dot(old)
+        size += dot(new)
+        np.copyto(old, new)
     return change, size
 
 

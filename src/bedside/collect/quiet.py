@@ -2,7 +2,8 @@
 
 At a step of a millisecond, listening costs no arithmetic but cold code: what was not touched since the last step has
 left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a quiet step has a way of its
-own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen.
+own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen, and
+at another one in sixteen the gradient is asked whether it was cleared before this backward, and whether that was ours.
 
 Where norms are read at every step and nobody else listens, they are read on this way as well.
 
@@ -28,7 +29,7 @@ from bedside.collect.freight import reading
 from bedside.collect.layout import Layout
 from bedside.collect.reader import ReadAtOnce, Reader, Reading
 
-TIMED = 16  # one step in so many is timed, to know what quiet steps cost
+SELDOM = 16  # one step in so many is timed, to know what quiet steps cost, and one is looked at closely
 
 clock = time.perf_counter
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
@@ -57,8 +58,8 @@ class Quiet:
     """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_begun", "_cleared", "_clips", "_deadline", "_ends", "_entries", "_epoch", "_failed",
-        "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
+        "_at_hand", "_began", "_begun", "_cleared", "_clips", "_closely", "_deadline", "_ends", "_entries", "_epoch",
+        "_failed", "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
         "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_wake", "call", "clip", "loss",
         "on", "spent", "unheard",
     )  # fmt: skip
@@ -92,7 +93,7 @@ class Quiet:
         self._rates: list[float | Sequence[float]] = []
         self._clips: list[Clip | None] = []
         self._readings: list[Reading | ReadAtOnce] = []
-        self._cleared = True
+        self._cleared = self._closely = True
 
     def __len__(self) -> int:
         """How many steps have been noted."""
@@ -115,6 +116,7 @@ class Quiet:
         """From this step on, all are quiet: so many at most, and none after the deadline."""
         self._first, self._began, self._epoch = step, ended, epoch
         self._room, self._deadline = steps, deadline
+        self._begun = False
         self.on = True
 
     def take(self) -> Block:
@@ -148,14 +150,14 @@ class Quiet:
         else:
             value = tensors.detach()
         self.call = None  # nobody will ask: the predictions need not wait for the backward pass to end
-        gradient = self._probe.grad
+        gradient = self._probe.grad if self._closely else None
         if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
             self.loss, self.unheard = value, None
         else:
             self._cleared = False  # perhaps in place: only steps that are listened to can tell
             self.unheard = (value, gradient, gradient._version)
         if self._timed:
-            self.spent += TIMED * (clock() - began)
+            self.spent += SELDOM * (clock() - began)
         return True
 
     def heard(self) -> None:
@@ -173,7 +175,7 @@ class Quiet:
             return False
         self.clip = (float(max_norm), reading(total))
         if self._timed:
-            self.spent += TIMED * (clock() - began)
+            self.spent += SELDOM * (clock() - began)
         return True
 
     @property
@@ -194,14 +196,7 @@ class Quiet:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps; a quiet one is noted."""
-        begun, self._begun = self._begun, False
-        if self.on and not begun and (self.loss is None or self._probe.grad is None):
-            self._wake()  # no backward of ours came before it, and its beginning was not heard
-            self._step_begins(optimizer, args, kwargs)
-        if not self.on:
-            self._step_ended(optimizer, args, kwargs)
-            return
-        if self._reader is not None and not self._read_after(self._reader):
+        if (self._closely or self.loss is None) and not self._is_quiet(optimizer, args, kwargs):
             return
         now = clock()
         groups = self._optimizer.param_groups
@@ -216,10 +211,24 @@ class Quiet:
             entry.missed = 0
         count = len(self._ends)
         if self._timed:
-            self.spent += TIMED * (clock() - now)
-        self._timed = count % TIMED == 0
+            self.spent += SELDOM * (clock() - now)
+        turn = count % SELDOM
+        self._timed = turn == 1
+        self._closely = turn == 0 or not self._cleared or self._reader is not None
         if count >= self._room or now >= self._deadline:
             self._over()
+
+    def _is_quiet(self, optimizer: Optimizer, args: Any, kwargs: Any) -> bool:
+        """Whether the step that is over was a quiet one, where that is not taken for granted; otherwise whoever should
+        hear of it is told."""
+        begun, self._begun = self._begun, False
+        if self.on and not begun and (self.loss is None or self._probe.grad is None):
+            self._wake()  # no backward of ours came before it, and its beginning was not heard
+            self._step_begins(optimizer, args, kwargs)
+        if not self.on:
+            self._step_ended(optimizer, args, kwargs)
+            return False
+        return self._reader is None or self._read_after(self._reader)
 
     def _read_before(self, reader: Reader) -> None:
         began = clock()
