@@ -5,11 +5,11 @@
     python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: six minutes
     python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
 
-Trainings take turns block by block, each in a process of its own (`cost/blocks.py` says how they are compared); one
-core, one thread; processor time. Beside it, what is spent inside the watcher, without the writing and the rules that
-the others do not have: by bedside's own account, or the time around the calls of code that stands in the loop. Prints a
-table and writes benchmarks/results/overhead.csv, keeping the rows of what was not asked for. `make docs` puts the
-README's table together from that file.
+Watched and unwatched steps take turns block by block, in one training or, for other people's tools, in two processes
+(`cost/blocks.py` says how they are compared); one core, one thread; processor time. Beside it, what is spent inside the
+watcher, without the writing and the rules that the others do not have: by bedside's own account, or the time around the
+calls of code that stands in the loop. Prints a table and writes benchmarks/results/overhead.csv, keeping the rows of
+what was not asked for. `make docs` puts the README's table together from that file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import math
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from cost.blocks import Died, Measured, Unwatched, Worker, end, take_turns
 from cost.tools import TOOLS
@@ -43,11 +44,14 @@ COLUMNS = (
     "note",
 )
 QUICK = ["mlp", "deep"]
-ROUNDS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
-# What costs a per cent or two is measured more closely: beside an unwatched training of the same process, started anew
-# several times. (Starts, rounds in each.)
-CLOSELY = ["nothing again", "bedside", "bedside, loss only"]
-CLOSE_ROUNDS = {"mlp": (6, 120), "deep": (4, 30), "resnet": (1, 40), "gpt": (1, 60)}
+# Blocks of each way of watching, and of tools that can only be measured beside another process.
+ROUNDS = {"mlp": 100, "deep": 40, "resnet": 10, "gpt": 8}
+ROUNDS_OF_TOOLS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
+OTHERWISE = 30
+# What costs a per cent or two is measured more closely. (Starts, rounds in each.)
+CLOSELY = ["nothing again", "bedside", "bedside, loss only", "ormas-monitor"]
+CLOSE_ROUNDS = {"mlp": (6, 120), "deep": (3, 50), "resnet": (1, 40), "gpt": (1, 30)}
+SET_ASIDE = [*OURS, "ormas-monitor"]  # all they do to a training are hooks and calls in the loop
 WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
 SAMPLED = ["bedside"]  # most of what it does, it does at few steps: the usual block says nothing of it
 STEADY = [name for name in OURS if name.startswith("bedside") and name not in WARM]
@@ -64,49 +68,57 @@ Row = dict[str, str]
 
 def measure(workload: str, optimizer: str, watchers: list[str], rounds: int | None) -> list[Row]:
     print(f"{workload}, AdamW {optimizer}", file=sys.stderr)
-    closely = [name for name in watchers if name in CLOSELY and workload in CLOSE_ROUNDS and rounds is None]
-    together = [name for name in watchers if name not in closely]
-    found = beside(workload, optimizer, together, rounds or ROUNDS.get(workload, 12)) if together else {}
-    for name in closely:
-        found[name] = Measured()
-        starts, blocks = CLOSE_ROUNDS[workload]
-        for _ in range(starts):
-            found[name] += beside_itself(workload, optimizer, name, blocks)
+    tools = [name for name in watchers if name not in SET_ASIDE]
+    found = beside(workload, optimizer, tools, rounds or ROUNDS_OF_TOOLS.get(workload, OTHERWISE)) if tools else {}
+    for name in watchers:
+        if name in SET_ASIDE:
+            starts, blocks = 1, rounds or ROUNDS.get(workload, OTHERWISE)
+            if name in CLOSELY and not rounds:
+                starts, blocks = CLOSE_ROUNDS.get(workload, (starts, blocks))
+            found[name] = Measured()
+            for _ in range(starts):
+                found[name] += beside_itself(workload, optimizer, name, blocks)
     return [row(workload, optimizer, name, found[name]) for name in watchers]
 
 
 def beside(workload: str, optimizer: str, watchers: list[str], rounds: int) -> dict[str, Measured]:
-    """These take turns with one unwatched training."""
-    settings, fused = WORKLOADS[workload], optimizer == "fused"
+    """These take turns with an unwatched training of another process."""
     notes, workers = {}, {}
     for name in watchers:
-        requires, place = TOOLS.get(name, ((), OURS.get(name, "")))
         try:
-            python = python_for(name.partition(" ")[0], requires)
-            workers[name] = Worker(python, workload, place, fused=fused, tool=name)
+            workers[name] = start(workload, optimizer, name)
         except (NotInstalled, Died) as why:
             notes[name] = str(why)[:200]
-    unwatched = Worker(Path(sys.executable), workload, OURS["nothing"], fused=fused)
+    unwatched = start(workload, optimizer, "nothing")
     try:
-        warm_up = {name: _warm_up(settings, name) for name in workers}
-        found = take_turns(unwatched, workers, warm_up=warm_up, block=settings.block, rounds=rounds)
+        found = take_turns(unwatched, workers, **turns(workload, list(workers), rounds))
     finally:
         end([unwatched, *workers.values()])
     return found | {name: Measured(note=note) for name, note in notes.items()}
 
 
 def beside_itself(workload: str, optimizer: str, name: str, rounds: int) -> Measured:
-    """Takes turns with an unwatched training in the same process; then they change places."""
-    settings = WORKLOADS[workload]
-    worker = Worker(Path(sys.executable), workload, OURS[name], fused=optimizer == "fused")
-    turns = {"warm_up": {name: _warm_up(settings, name)}, "block": settings.block, "rounds": rounds // 2}
+    """Takes turns with the same training unwatched."""
     try:
-        first = take_turns(Unwatched(worker), {name: worker}, **turns)[name]
-        worker.exchange()
-        second = take_turns(Unwatched(worker), {name: worker}, **turns)[name]
+        worker = start(workload, optimizer, name)
+    except (NotInstalled, Died) as why:
+        return Measured(note=str(why)[:200])
+    try:
+        return take_turns(Unwatched(worker), {name: worker}, **turns(workload, [name], rounds))[name]
     finally:
         end([worker])
-    return first.followed_by(second)
+
+
+def start(workload: str, optimizer: str, name: str) -> Worker:
+    requires, place = TOOLS.get(name, ((), OURS.get(name, "")))
+    python = python_for(name.partition(" ")[0], requires)
+    return Worker(python, workload, place, fused=optimizer == "fused", tool=name)
+
+
+def turns(workload: str, watchers: list[str], rounds: int) -> dict[str, Any]:
+    settings = WORKLOADS[workload]
+    warm_up = {name: _warm_up(settings, name) for name in watchers}
+    return {"warm_up": warm_up, "block": settings.block, "rounds": rounds}
 
 
 def _warm_up(settings: Workload, name: str) -> int:

@@ -1,12 +1,11 @@
 """Several trainings take turns, a block of steps each, and their processor time is compared.
 
 A machine that others use as well is quick one second and slow the next. So a block of each way of watching is made
-between two blocks of the unwatched training. What counts is the ratio of all watched steps to all unwatched ones beside
-them: a median of blocks would leave out what happens rarely, which is how bedside works. Where a process happens to put
-its memory makes a difference of a few per cent for as long as it lives, so that small costs are measured against a
-second training in the same process, in several starts; and since of two trainings in a process one is the slower as
-well, each is watched for half of the time. The range is that of 95 of 100 drawings with replacement, of starts and of
-the blocks in each.
+between two unwatched blocks. What counts is the ratio of all watched steps to all unwatched ones beside them: a median
+of blocks would leave out what happens rarely, which is how bedside works. Where a process happens to put its memory
+makes a difference of a few per cent for as long as it lives. So whatever can be set aside is measured against the same
+training without it, and small costs in several starts; other people's tools against a process of its own. The range is
+that of 95 of 100 drawings with replacement, of starts and of the blocks in each.
 """
 
 from __future__ import annotations
@@ -63,10 +62,6 @@ class Worker:
     def make(self, steps: int) -> dict[str, float]:
         return {key: value / abs(steps) for key, value in self._ask(steps).items()}
 
-    def exchange(self) -> None:
-        """From now on the other training of the process is watched, and this one is not."""
-        self._ask(0)
-
     def _ask(self, steps: int) -> dict[str, float]:
         try:
             self._process.stdin.write(f"{steps}\n")
@@ -91,7 +86,7 @@ class Worker:
 
 
 class Unwatched:
-    """The steps of a worker's process that nobody watches."""
+    """The steps of a worker's training that nobody watches."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -148,11 +143,6 @@ class Measured:
     @property
     def _blocks(self) -> list[Block]:
         return [block for blocks in self.starts for block in blocks]
-
-    def followed_by(self, other: Measured) -> Measured:
-        """Further blocks of the same start."""
-        starts = [one + more for one, more in zip(self.starts, other.starts, strict=True)]
-        return Measured(starts, self.note or other.note)
 
     def __iadd__(self, other: Measured) -> Measured:
         """Further starts of the same."""

@@ -6,7 +6,7 @@ import importlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -36,9 +36,11 @@ class Watcher:
     def resumed(self, idle: float) -> None:
         """Others had their turn for so many seconds, which are not the training's."""
 
-    def away(self) -> AbstractContextManager[object]:
-        """Meanwhile another training of the same process makes steps, and nothing of the watcher may be met there."""
-        return nullcontext()
+    @contextmanager
+    def away(self, training: Training) -> Iterator[None]:
+        """Meanwhile the training makes steps that nobody watches: every hook is set aside."""
+        with aside(training):
+            yield
 
     def own_seconds(self) -> float | None:
         """What has been spent inside the watcher so far, where that is known."""
@@ -47,9 +49,6 @@ class Watcher:
     def reading_seconds(self) -> float | None:
         """The same without writing the numbers down and saying what they mean, which others leave to the reader."""
         return self.own_seconds()
-
-    def end(self) -> None:
-        """Stop watching: somebody else's turn in this process."""
 
 
 class Bedside(Watcher):
@@ -76,14 +75,19 @@ class Bedside(Watcher):
         monitor.quiet._began += idle
         if monitor.quiet.on:
             monitor.quiet._deadline += idle
+        for reader in monitor._steps._readers.values():  # weights are remembered from one step that is read to the next
+            if reader._moved is not None:
+                reader._moved.remember(reader._parameters)
+                reader._moved._guard.note(reader._parameters)
 
     @contextmanager
-    def away(self) -> Iterator[None]:
+    def away(self, training: Training) -> Iterator[None]:
         from bedside.collect import patches
 
         patches._remove()
         try:
-            yield
+            with aside(training):
+                yield
         finally:
             patches._install()
 
@@ -92,9 +96,6 @@ class Bedside(Watcher):
 
     def reading_seconds(self) -> float:
         return self.own_seconds() - self.monitor._governor.looking - self.monitor._governor.writing
-
-    def end(self) -> None:
-        self.monitor.close()
 
 
 class TierZero(Bedside):
@@ -153,6 +154,38 @@ class EveryStepNative(Native):
 class AnomalyMode(Watcher):
     def start(self, training: Training) -> None:
         torch.autograd.set_detect_anomaly(True)
+
+    @contextmanager
+    def away(self, training: Training) -> Iterator[None]:
+        with torch.autograd.set_detect_anomaly(False):
+            yield
+
+
+# Where torch keeps hooks, and a call that replaces a module's own.
+HOOKS = (
+    "_backward_hooks", "_backward_pre_hooks", "_compiled_call_impl", "_forward_hooks", "_forward_hooks_always_called",
+    "_forward_hooks_with_kwargs", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_optimizer_step_post_hooks",
+    "_optimizer_step_pre_hooks",
+)  # fmt: skip
+
+
+@contextmanager
+def aside(training: Training) -> Iterator[None]:
+    """Without anybody's hooks on the modules and the optimizer; afterwards they are back."""
+    kept = []
+    for home in (*map(vars, training.model.modules()), vars(training.optimizer)):
+        for name in HOOKS:
+            if hooks := home.get(name):
+                kept.append((home, name, hooks))
+                if isinstance(hooks, dict):
+                    home[name] = type(hooks)()
+                else:
+                    del home[name]
+    try:
+        yield
+    finally:
+        for home, name, hooks in kept:
+            home[name] = hooks
 
 
 OURS = {

@@ -2,9 +2,8 @@
 
 python -m cost.worker WORKLOAD PLACE [--fused]     (with benchmarks/ on PYTHONPATH)
 
-A negative number asks for steps of a second training in the same process that nobody watches: of two processes one is
-often slower by a few per cent from beginning to end, whoever watches. So is one of two trainings in a process, so zero
-exchanges them: from then on the other one is watched, from its beginning.
+A negative number asks for steps of the same training that nobody watches, with every hook set aside: of two processes
+one is often slower by a few per cent from beginning to end, and so is one of two trainings in a process.
 """
 
 from __future__ import annotations
@@ -35,22 +34,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     training, nobody = build(asked.workload, asked.fused), Watcher()
-    twin: Training | None = None
     one = watcher(asked.place)
     one.start(training)
     done, ended = 0, time.perf_counter()
     gc.collect()
     for line in sys.stdin:
-        if (steps := int(line)) <= 0:
-            twin = twin or build(asked.workload, asked.fused)
-        if steps == 0:
-            one.end()
-            training, twin, one, done = twin, training, watcher(asked.place), 0
-            one.start(training)
-            took = {}
-        elif steps < 0:
-            with one.away():
-                took = {"cpu": make(nobody, twin, 0, -steps)}
+        if (steps := int(line)) < 0:
+            with one.away(training):
+                took = {"cpu": make(nobody, training, 0, -steps)}
         else:
             one.resumed(time.perf_counter() - ended if done else 0.0)
             own, reading = one.own_seconds(), one.reading_seconds()

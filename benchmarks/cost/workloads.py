@@ -132,8 +132,8 @@ WORKLOADS: dict[str, Workload] = {
     ),
     "deep": Workload(deep, _vectors(20, 32), warm_up=520, block=10, clip=1.0, steady=530, brief=60),
 } | {
-    f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=105, block=5, brief=25)
-    for n in (10, 100, 1000, 5000)
+    f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=105, block=block, brief=25)
+    for n, block in ((10, 50), (100, 20), (1000, 5), (5000, 2))
 }
 
 

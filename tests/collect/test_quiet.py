@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import bedside
-from bedside.collect import freight, governor, quiet
+from bedside.collect import flushes, freight, governor, quiet
 from bedside.collect.door import CALL
 from bedside.record.reader import open_run
 
@@ -158,6 +158,19 @@ def test_gradients_that_are_not_cleared_any_more_are_noticed_among_quiet_steps(t
     assert uncleared.last == 1.0
     claimed = uncleared.steps[uncleared.values == 0.0]
     assert claimed.max() < 101 + 2 * quiet.SELDOM, "what was not looked at closely is not called cleared"
+
+
+def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(flushes, "SECONDS", 0.0)
+    loop, timed, stretches = Loop(tmp_path / "run"), 0, 0
+    for _ in range(100 + 5 * quiet.SELDOM):
+        resting, before = loop.monitor.quiet._timed and loop.monitor.quiet.on, len(loop.monitor.quiet)
+        loop.step()
+        timed += resting
+        stretches += loop.quiet[-1] and before == 0
+    assert stretches > 4 * quiet.SELDOM, "rows are written after every step"
+    assert 3 <= timed <= 5
+    loop.recorded()
 
 
 def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):

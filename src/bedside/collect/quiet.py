@@ -60,7 +60,7 @@ class Quiet:
     __slots__ = (
         "_at_hand", "_began", "_begun", "_cleared", "_clips", "_closely", "_deadline", "_ends", "_entries", "_epoch",
         "_failed", "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
-        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_wake", "call", "clip", "loss",
+        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_turn", "_wake", "call", "clip", "loss",
         "on", "spent", "unheard",
     )  # fmt: skip
 
@@ -83,6 +83,7 @@ class Quiet:
         self._over, self._failed = over, failed
         self._reader: Reader | None = None
         self._first, self._began, self._epoch = 0, 0.0, None
+        self._turn = 0
         self._timed = False
         self._begun = False  # the beginning of this step was heard, and it was a quiet one's
         self._forget()
@@ -149,7 +150,6 @@ class Quiet:
                 return False
         else:
             value = tensors.detach()
-        self.call = None  # nobody will ask: the predictions need not wait for the backward pass to end
         gradient = self._probe.grad if self._closely else None
         if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
             self.loss, self.unheard = value, None
@@ -158,6 +158,9 @@ class Quiet:
             self.unheard = (value, gradient, gradient._version)
         if self._timed:
             self.spent += SELDOM * (clock() - began)
+        # Nobody will ask, so the predictions need not wait for the backward pass to end. Untimed: to free them takes
+        # milliseconds where they are large, but is no more work than it was for the loop that let go of them.
+        self.call = None
         return True
 
     def heard(self) -> None:
@@ -212,7 +215,7 @@ class Quiet:
         count = len(self._ends)
         if self._timed:
             self.spent += SELDOM * (clock() - now)
-        turn = count % SELDOM
+        self._turn = turn = (self._turn + 1) % SELDOM  # over stretches of any length
         self._timed = turn == 1
         self._closely = turn == 0 or not self._cleared or self._reader is not None
         if count >= self._room or now >= self._deadline:
