@@ -16,6 +16,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.collect import flushes, freight, governor, quiet
 from bedside.collect.door import CALL
+from bedside.collect.loss import LEARNING
 from bedside.record.reader import open_run
 
 STEPS = 160  # the first hundred are recorded in full
@@ -171,6 +172,24 @@ def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_
     assert stretches > 4 * quiet.SELDOM, "rows are written after every step"
     assert 3 <= timed <= 5
     loop.recorded()
+
+
+def test_after_one_step_that_failed_others_are_quiet_again_some_day(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+
+    def fail(*_):
+        handle.remove()
+        raise RuntimeError("out of luck")
+
+    handle = loop.optimizer.register_step_pre_hook(fail)
+    loop.monitor.wake()  # so that it is listened to
+    with pytest.raises(RuntimeError, match="out of luck"):
+        loop.step()
+    loop.run(LEARNING)
+    assert not any(loop.quiet[-LEARNING:]), "there may be micro-batches"
+    loop.run(5)
+    assert loop.quiet[-1]
+    assert loop.recorded().series("micro_batches").values.tolist() == [1.0] * STEPS + [2.0] + [1.0] * (LEARNING + 4)
 
 
 def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):

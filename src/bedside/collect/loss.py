@@ -51,7 +51,8 @@ class LossListener:
         self._evaluation_done = False
         self._lesson = 0  # backwards of ours heard so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
-        self._accumulates = False  # there was a step with several backwards
+        self._accumulates = False  # there was a step with several backwards, not long ago
+        self._singles = 0  # steps since then
         self.at_hand = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
 
@@ -101,7 +102,7 @@ class LossListener:
             heard.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
             heard.divisors.append(coming[0][1])
             if len(heard.values) > 1:
-                self._accumulates = True
+                self._accumulates, self._singles = True, -1
         return True
 
     def _learn(self, changed: Sequence[nn.Parameter], looked_at: int) -> None:
@@ -147,6 +148,9 @@ class LossListener:
         self._unscaled.clear()
         self._evaluation_done = False
         self._after_step = [(p, _state(p)) for p in self._probes]
+        if self._accumulates:  # one step that failed and was made again is not for ever
+            self._singles += 1
+            self._accumulates = self._singles < LEARNING
         return heard
 
     def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Divisors]]:
