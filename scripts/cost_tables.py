@@ -6,10 +6,9 @@ import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-NETS = {"mlp": "MLP", "deep": "deep net", "resnet": "ResNet", "gpt": "GPT"}
-CHAIN = "chain-"
+from cost_goals import NETS, Row, goals_table
 
-Row = dict[str, str]
+CHAIN = "chain-"
 
 
 def costs(table: Path, limits: Path) -> str:
@@ -19,7 +18,8 @@ def costs(table: Path, limits: Path) -> str:
         return "No table yet: `make benchmarks` measures it on your machine."
     fused = [row for row in rows if row["optimizer"] == "fused"]
     parts = [_nets(fused, _cell), _default(rows), _nets([r for r in fused if r["inside"]], _inside), _growth(rows)]
-    return "\n\n".join(part for part in [*parts, _limits(_read(limits))] if part)
+    found = _read(limits)
+    return "\n\n".join(part for part in [*parts, _limits(found), goals_table(rows, found)] if part)
 
 
 def _nets(rows: Sequence[Row], cell: Callable[[Sequence[Row], str, str], str]) -> str:

@@ -212,6 +212,21 @@ def shares(steps: int = 300) -> dict[str, float]:
     return found
 
 
+def attention(steps: int = 12) -> dict[str, float]:
+    """Per cent of a step that reading the entropy of attention takes, where it is read at every step."""
+    training = build("gpt", fused=True)
+    with watched(
+        training, budget=None, vitals=["attention_entropy", "attention_dirac", "attention_uniform"]
+    ) as monitor:
+        took = []
+        for _ in range(steps):
+            began = time.perf_counter()
+            train(training, 1)
+            took.append(time.perf_counter() - began)
+        reading = median(monitor._governor._recent["attention"])
+    return {"per cent of a step for attention entropy, gpt": 100 * reading / (median(took) - reading)}
+
+
 def rules() -> dict[str, float]:
     """Seconds that live rules take, per step, long after the first steps, and over how many metrics."""
     training = build("mlp", fused=True)
@@ -229,4 +244,4 @@ def rules() -> dict[str, float]:
 def limits() -> dict[str, float]:
     os.environ["BEDSIDE_NATIVE"] = "1"
     torch.set_num_threads(1)
-    return transfers() | memory() | accuracy() | bandwidth() | rules() | shares()
+    return transfers() | memory() | accuracy() | bandwidth() | attention() | rules() | shares()
