@@ -11,7 +11,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 from bedside.collect.door import CALL
-from bedside.collect.module_calls import ModuleCalls
+from bedside.collect.module_calls import ModuleCalls, keeping
 
 
 class Ears:
@@ -154,3 +154,15 @@ def test_a_module_that_is_entered_below_the_root_is_heard_itself(tmp_path):
     assert run.owners("activation_rms") == ["front", "back.inner", "back"]
     inner, back = run.series("activation_rms", "back.inner"), run.series("activation_rms", "back")
     assert back.last == pytest.approx(2 * inner.last)
+
+
+def test_what_hearing_takes_is_timed_without_calling_any_module():
+    called = []
+    handle = nn.modules.module.register_module_forward_hook(lambda module, *_: called.append(module))
+    try:
+        keeping.cache_clear()
+        seconds = keeping()
+    finally:
+        handle.remove()
+    assert not called, "hooks of the user's on all modules hear nothing of it"
+    assert 1e-8 < seconds < 1e-3

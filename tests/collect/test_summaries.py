@@ -122,6 +122,15 @@ def test_many_outputs_fill_many_sheets():
         assert found[output.owner][0] == pytest.approx(float(tensors[output.place].mean()), rel=1e-5)
 
 
+@pytest.mark.parametrize("samples", [255, 256, 1000])
+def test_zeros_are_counted_among_however_many_samples(samples):
+    tensors = [torch.ones(samples, 4), torch.eye(samples)[:, :4]]
+    found = read(Sheets(outputs_of(tensors, [None, None])), tensors, 0)
+    zeros = SUMMARY.index("zero_fraction")
+    assert found["layer0"][zeros] == 0.0
+    assert found["layer1"][zeros] == pytest.approx(1 - 1 / samples)
+
+
 def test_nan_in_one_output_is_not_its_neighbours():
     tensors = [torch.ones(8, 4), torch.ones(8, 4), torch.ones(8, 4)]
     tensors[1][2:4] = torch.nan

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from bedside.collect.collector import KEEPING, Collector, Patient, RowSet
+from bedside.collect.collector import Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
-from bedside.collect.module_calls import ModuleCalls
+from bedside.collect.module_calls import ModuleCalls, keeping
 from bedside.collect.nonlinearity import FUNCTIONS, MODULES
 from bedside.collect.outputs import ENTRIES, Heard, Plan
 from bedside.collect.summaries import SUMMARY, Sheets, Stack
@@ -85,7 +85,7 @@ class Activations(Collector):
         with NoGradients():
             for reader in self._plan(heard).readers:
                 self._read.append((reader, self.freight.put(reader.read(heard.tensors, self._turn))))
-        self.spent += KEEPING * len(heard.tensors) + time.perf_counter() - began
+        self.spent += keeping() * len(heard.tensors) + time.perf_counter() - began
 
     def _plan(self, heard: Heard) -> Plan:
         plan = self._plans.get(self._entered)

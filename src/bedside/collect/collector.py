@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from bedside.collect.layout import Layout
 
 
-KEEPING = 2e-6  # seconds that keeping an output for later takes: too little to be timed without doubling it
-
-
 @dataclass(frozen=True)
 class RowSet:
     """Rows for the record: one line a step, one column a (vital, owner), MISSING where nothing was read."""

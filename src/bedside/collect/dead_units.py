@@ -19,11 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.collector import KEEPING, Collector, Patient, RowSet
+from bedside.collect.collector import Collector, Patient, RowSet
 from bedside.collect.door import Forward
 from bedside.collect.eavesdrop import Eavesdropper
 from bedside.collect.freight import Ticket
 from bedside.collect.layout import plain_name
+from bedside.collect.module_calls import keeping
 from bedside.collect.nonlinearity import DYING, Numbered, call_name
 from bedside.collect.silence import Layer, Sample, Silence, end_to_end
 from bedside.collect.tensors import NoGradients
@@ -92,7 +93,7 @@ class DeadUnits(Collector):
                     self._plan = Plan(calls, self._names)
                 if self._plan.layers:
                     self._samples.append(self._plan.read(calls, self._turn))
-        self.spent += KEEPING * len(calls) + time.perf_counter() - began
+        self.spent += keeping() * len(calls) + time.perf_counter() - began
 
     def detach(self, step: int) -> None:
         if self._samples:

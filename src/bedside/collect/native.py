@@ -160,12 +160,13 @@ class Pairs:
 
     def _find_gradients(self, news: Sequence[Tensor]) -> bool:
         """Where they are now, if they can be read; each is asked everything in its turn, while it is in the cache."""
+        found, float32 = self._gradients, torch.float32  # looked up once: this loop is most of what many tensors take
         try:
             for place, new in enumerate(news):
                 gradient = new.grad
-                if gradient is None or gradient.dtype is not torch.float32 or not gradient.is_contiguous():
+                if gradient is None or gradient.dtype is not float32 or not gradient.is_contiguous():
                     return False
-                self._gradients[place] = gradient.data_ptr()
+                found[place] = gradient.data_ptr()
         except RuntimeError:  # one is sparse
             return False
         return True

@@ -124,6 +124,7 @@ class Room:
     def __init__(self, elements: int) -> None:
         self.narrow = torch.empty(elements)
         self.wide, self.squares = np.empty(elements), np.empty(elements)  # variation is a small difference
+        self.nonzero = np.empty(elements, bool)
 
 
 class Sheet:
@@ -140,6 +141,8 @@ class Sheet:
         self._narrow = room.narrow[:size].view(shape)
         self._wide = room.wide[:size].reshape(shape)
         self._squares = room.squares[:size].reshape(shape)
+        self._nonzero = room.nonzero[:size].reshape(shape)
+        self._counts = np.min_scalar_type(shape[0])  # narrow: a count of bytes in bytes is the quickest
         self._sums = np.zeros((BY_UNIT + 1, sum(widths)))
         self._samples, self._units, self._outputs = np.ones(shape[0]), np.ones(widths[0]), np.ones(len(outputs))
         self._saturating = list(_runs(outputs))
@@ -158,8 +161,8 @@ class Sheet:
         np.multiply(wide, wide, out=squares)
         np.dot(ones, squares, out=sums[SQUARE])
         into[LARGEST_SQUARE] = np.maximum.reduceat(np.maximum.reduce(squares, axis=0), starts)
-        np.not_equal(wide, 0, out=squares)
-        np.dot(ones, squares, out=sums[NONZERO])
+        np.not_equal(wide, 0, out=self._nonzero)
+        sums[NONZERO] = np.add.reduce(self._nonzero.view(np.uint8), axis=0, dtype=self._counts)
         for kind, columns in self._saturating:
             sums[SATURATED, columns] = kind.saturated(wide[:, columns]).sum(axis=0)
         np.add.reduceat(sums, starts, axis=1, out=into[: BY_UNIT + 1])
