@@ -1,8 +1,8 @@
 """What watching costs, in per cent of the unwatched step, beside other ways of watching and other tools.
 
     python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
-    python benchmarks/overhead.py                             everything, two to three hours
-    python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: six minutes
+    python benchmarks/overhead.py                             everything, three to four hours
+    python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: seven minutes
     python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
 
 Watched and unwatched steps take turns block by block, in one training or, for other people's tools, in two processes
@@ -45,12 +45,12 @@ COLUMNS = (
 )
 QUICK = ["mlp", "deep"]
 # Blocks of each way of watching, and of tools that can only be measured beside another process.
-ROUNDS = {"mlp": 100, "deep": 40, "resnet": 10, "gpt": 8}
+ROUNDS = {"mlp": 100, "deep": 40, "resnet": 10, "gpt": 8, "chain-1000": 15, "chain-5000": 8}
 ROUNDS_OF_TOOLS = {"mlp": 30, "deep": 20, "resnet": 4, "gpt": 4}
 OTHERWISE = 30
 # What costs a per cent or two is measured more closely. (Starts, rounds in each.)
 CLOSELY = ["nothing again", "bedside", "bedside, loss only", "ormas-monitor"]
-CLOSE_ROUNDS = {"mlp": (6, 120), "deep": (3, 50), "resnet": (1, 40), "gpt": (1, 30)}
+CLOSE_ROUNDS = {"mlp": (6, 120), "deep": (3, 40), "resnet": (1, 25), "gpt": (1, 25)}
 SET_ASIDE = [*OURS, "ormas-monitor"]  # all they do to a training are hooks and calls in the loop
 WARM = ["bedside", "bedside, loss only"]  # what they do changes after the first hundreds of steps
 SAMPLED = ["bedside"]  # most of what it does, it does at few steps: the usual block says nothing of it
@@ -135,7 +135,7 @@ def row(workload: str, optimizer: str, name: str, found: Measured) -> Row:
         if not math.isnan(found.own_us):
             one["own_us"] = f"{found.own_us:.4g}"
             if name not in SAMPLED:
-                one["inside"] = f"{found.inside:.2f}"
+                one["inside"] = f"{found.inside:.3g}"
     return one
 
 
