@@ -76,14 +76,18 @@ def _growth(rows: Sequence[Row]) -> str:
     chains = list(dict.fromkeys(row["workload"] for row in rows if row["workload"].startswith(CHAIN)))
     if not chains:
         return ""
-    watchers = dict.fromkeys(row["watcher"] for row in rows if row["workload"] in chains and row["own_us"])
-    head = "| microseconds a module | " + " | ".join(f"{name.removeprefix(CHAIN)} modules" for name in chains) + " |"
+    measured = {(row["watcher"], row["workload"]): row for row in rows if row["workload"] in chains and row["inside"]}
+    head = "| inside, µs a module | " + " | ".join(f"{name.removeprefix(CHAIN)} modules" for name in chains) + " |"
     lines = [head, "|---|" + "---|" * len(chains)]
-    for watcher in watchers:
-        found = {row["workload"]: float(row["own_us"]) for row in rows if row["watcher"] == watcher and row["own_us"]}
-        cells = [f"{found[c] / int(c.removeprefix(CHAIN)):.3g}" if c in found else "–" for c in chains]
+    for watcher in dict.fromkeys(watcher for watcher, _ in measured):
+        cells = [_a_module(measured[watcher, chain]) if (watcher, chain) in measured else "–" for chain in chains]
         lines.append(f"| {watcher} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _a_module(row: Row) -> str:
+    inside = float(row["inside"]) / 100 * float(row["base_ms"]) * 1e3
+    return f"{inside / int(row['workload'].removeprefix(CHAIN)):.3g}"
 
 
 def _limits(rows: Sequence[Row]) -> str:
