@@ -51,7 +51,7 @@ class Costs:
 
 
 def goals_table(rows: Sequence[Row], limits: Sequence[Row]) -> str:
-    head = ["| aimed at | aim | found | |", "|---|---|---|---|"]
+    head = ["| aimed at (four numbers: MLP, deep net, ResNet, GPT) | aim | found | |", "|---|---|---|---|"]
     return "\n".join([*head, *(f"| {' | '.join(goal)} |" for goal in goals(Costs(rows, limits)))])
 
 
