@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from bedside.collect.collector import Collector
 
 is_compiling = torch.compiler.is_compiling
-# The two halves of the same question, by torch.compile and by torch.export: asked one by one at quiet steps, since
-# `is_compiling` calls another function before it answers.
-compiler, is_traced = torch.compiler, torch.compiler.is_dynamo_compiling
 CALL = "_compiled_call_impl"  # what nn.Module calls instead of itself; left out when a module is copied or saved
 PATIENCE = 2  # steps without a forward before other doors are looked for: the first may come from a restored graph
 
@@ -129,7 +126,7 @@ class Entry(Hook):
 
     def _pass(self, *args: Any, **kwargs: Any) -> Any:
         """A call of the module at a quiet step."""
-        if not (is_traced() or compiler._is_compiling_flag):
+        if not is_compiling():
             if self.usual is self.core.training and self.missed < self.most and torch.is_grad_enabled():
                 self.missed += 1
                 self.args = args

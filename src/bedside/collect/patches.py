@@ -36,7 +36,7 @@ LOSSES = {
     "kl_div": (torch, "kl_div"),
 }
 
-compiler, is_traced = torch.compiler, torch.compiler.is_dynamo_compiling  # see door.py
+is_compiling = torch.compiler.is_compiling
 LISTENING: list[Monitor] = []
 _alone: list[Quiet] = []  # of the monitor, where there is only one: quiet steps are known to it alone
 _originals: list[tuple[Any, str, Any]] = []
@@ -150,7 +150,7 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not (is_traced() or compiler._is_compiling_flag):
+        if not is_compiling():
             for quiet in _alone:
                 if quiet.on:
                     quiet.call = (name, args, kwargs)
