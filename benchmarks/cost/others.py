@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,14 @@ from .watchers import Watcher
 from .workloads import Training
 
 
-def _norm(tensors: list[Tensor]) -> float:
+def _norm(tensors: Iterable[Tensor]) -> float:
+    """As the seed article has it for gradients: one tensor at a time, a number each."""
     return math.sqrt(sum(t.norm().item() ** 2 for t in tensors))
+
+
+def _norm_of_all(tensors: Iterable[Tensor]) -> float:
+    """As it has it for updates and weights: joined to one long vector first."""
+    return torch.linalg.vector_norm(torch.cat([t.flatten() for t in tensors])).item()
 
 
 class InTheLoop(Watcher):
@@ -39,43 +45,47 @@ class InTheLoop(Watcher):
 
 
 class NaiveBrief(InTheLoop):
-    """Gradient norm of every module, each over all its parameters; norm of the whole update, from a copy."""
+    """The seed article's way as printed: gradient norms of every module, each over all its parameters; gradients once
+    more after clipping, by a call that clips nothing; norms of the whole update, from a copy, and of all weights."""
 
     def start(self, training: Training) -> None:
-        self.model = training.model
+        self.model, self.clips = training.model, training.clip is not None
 
     def after_backward(self, step: int, loss: Tensor) -> None:
         self.numbers = {"loss": loss.item()}
-        for name, module in self.model.named_modules():
-            self.numbers[f"grad/{name}"] = _norm([p.grad for p in module.parameters() if p.grad is not None])
-        self.old = {name: p.detach().cpu().clone() for name, p in self.model.named_parameters()}
+        for name, module in self._modules():
+            self.numbers[f"grad/{name}"] = _norm(p.grad for p in module.parameters())
+        self.old = {name: p.detach().clone().cpu() for name, p in self.model.named_parameters()}
 
     def after_step(self, step: int, loss: Tensor) -> None:
-        moved = [p.detach().cpu() - self.old[name] for name, p in self.model.named_parameters()]
-        self.numbers["update"] = _norm(moved)
+        if self.clips:
+            clipped = nn.utils.clip_grad_norm_(self.model.parameters(), math.inf)  # as the optimizer met them
+            self.numbers["clipped"] = clipped.item()
+        new = {name: p.detach().cpu() for name, p in self.model.named_parameters()}
+        self.numbers["update"] = _norm_of_all([p - self.old[name] for name, p in new.items()])
+        self.numbers["param"] = _norm_of_all(new.values())
+
+    def _modules(self) -> list[tuple[str, nn.Module]]:
+        """Those with parameters, the whole model first."""
+        return [(name, module) for name, module in self.model.named_modules() if list(module.parameters())]
 
 
 class NaiveFull(NaiveBrief):
     """The same for everything that bedside reads at a step: gradients before and after clipping, weights and updates of
-    every module."""
-
-    def start(self, training: Training) -> None:
-        super().start(training)
-        self.clips = training.clip is not None
+    every module, and whether all is finite."""
 
     def after_backward(self, step: int, loss: Tensor) -> None:
         super().after_backward(step, loss)
-        for name, module in self.model.named_modules() if self.clips else ():
-            self.numbers[f"clipped/{name}"] = _norm([p.grad for p in module.parameters() if p.grad is not None])
         bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p.grad).all().item()]
         self.numbers["bad_gradients"] = len(bad)
 
     def after_step(self, step: int, loss: Tensor) -> None:
-        super().after_step(step, loss)
-        for name, module in self.model.named_modules():
+        for name, module in self._modules():
             parameters = list(module.named_parameters(prefix=name))
-            self.numbers[f"param/{name}"] = _norm([p.detach() for _, p in parameters])
-            self.numbers[f"update/{name}"] = _norm([p.detach().cpu() - self.old[n] for n, p in parameters])
+            if self.clips:
+                self.numbers[f"clipped/{name}"] = _norm(p.grad for _, p in parameters)
+            self.numbers[f"param/{name}"] = _norm(p.detach() for _, p in parameters)
+            self.numbers[f"update/{name}"] = _norm_of_all([p.detach().cpu() - self.old[n] for n, p in parameters])
         bad = [name for name, p in self.model.named_parameters() if not torch.isfinite(p).all().item()]
         self.numbers["bad_weights"] = len(bad)
 
@@ -109,27 +119,28 @@ class NaiveEverything(NaiveFull):
 
 
 class ComposerFormula(InTheLoop):
-    """Per parameter the norms of gradient, weight, first moment and AdamW's step as the formula gives it."""
+    """Per parameter the norms of gradient, weight, first moment and AdamW's step by its formula; then that of all
+    gradients, added up tensor by tensor, and a number of each."""
 
     def start(self, training: Training) -> None:
         self.model, self.optimizer = training.model, training.optimizer
 
     def after_step(self, step: int, loss: Tensor) -> None:
-        numbers = {}
-        group = self.optimizer.param_groups[0]
+        norms: dict[str, Tensor] = {}
+        group, norm = self.optimizer.param_groups[0], torch.linalg.vector_norm
         beta1, beta2 = group["betas"]
         for name, p in self.model.named_parameters():
             state = self.optimizer.state[p]
-            count = float(state["step"])
-            scale = (state["exp_avg_sq"] / (1 - beta2**count)).sqrt_().add_(group["eps"])
-            move = group["lr"] * state["exp_avg"] / (1 - beta1**count) / scale
-            decay = group["lr"] * group["weight_decay"] * p.detach()
-            numbers[f"moment/{name}"] = torch.linalg.vector_norm(state["exp_avg"]).item()
-            numbers[f"param/{name}"] = torch.linalg.vector_norm(p.detach()).item()
-            numbers[f"update/{name}"] = torch.linalg.vector_norm(move - decay).item()
-            numbers[f"grad/{name}"] = torch.linalg.vector_norm(p.grad).item()
-        numbers["grad"] = math.sqrt(sum(v**2 for k, v in numbers.items() if k.startswith("grad/")))
-        self.numbers = numbers
+            count = state["step"].item()
+            scale = (state["exp_avg_sq"].sqrt() / math.sqrt(1 - beta2**count)).add_(group["eps"])
+            move = group["lr"] / (1 - beta1**count) * state["exp_avg"].div(scale)
+            move.add_(p.detach(), alpha=-group["weight_decay"])
+            norms[f"moment/{name}"] = norm(state["exp_avg"])
+            norms[f"param/{name}"] = norm(p.detach())
+            norms[f"update/{name}"] = norm(move)
+            norms[f"grad/{name}"] = norm(p.grad)
+        total = sum(value**2 for key, value in norms.items() if key.startswith("grad/"))
+        self.numbers = {key: value.item() for key, value in (norms | {"grad": total**0.5}).items()}
 
 
 class LightningGradNorm(InTheLoop):

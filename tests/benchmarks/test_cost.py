@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from benchmarks.cost.others import NaiveEverything
+from benchmarks.cost.limits import Transfers
+from benchmarks.cost.others import ComposerFormula, NaiveBrief, NaiveEverything, NaiveFull
 from benchmarks.cost.watchers import Bedside, NormsEveryStep, Watcher
 from benchmarks.cost.worker import make
 from benchmarks.cost.workloads import build
@@ -56,3 +57,47 @@ def test_hooks_of_others_come_back(training):
     assert not one.outputs
     make(one, training, 0, 1)
     assert one.outputs
+
+
+# As counted of the prototypes for which the aims were set: two nets, of 6 and 524 tensors.
+@pytest.mark.parametrize(("net", "waits"), [("mlp", 78), ("deep", 12_412)])
+def test_the_naive_way_is_the_one_for_which_the_aims_were_set(net, waits, monkeypatch):
+    training, one, copies = build(net, fused=True), NaiveFull(), []
+    one.start(training)
+    make(one, training, 0, 1)
+    there = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda tensor: copies.append(tensor) or there(tensor))
+    with Transfers() as numbers:
+        make(one, training, 1, 1)
+    assert numbers.count + len(copies) == waits
+
+
+@pytest.mark.parametrize("kind", [NaiveBrief, NaiveFull])
+def test_the_naive_norms_are_right(kind, training):
+    training.clip = 1e-3
+    one = kind()
+    one.start(training)
+    before = [p.detach().clone() for p in training.model.parameters()]
+    make(one, training, 0, 1)
+    after = [p.detach() for p in training.model.parameters()]
+    whole = {
+        "clipped": [p.grad for p in training.model.parameters()],
+        "param": after,
+        "update": [new - old for old, new in zip(before, after, strict=True)],
+    }
+    for name, tensors in whole.items():
+        found = one.numbers.get(name, one.numbers.get(f"{name}/"))
+        assert found == pytest.approx(float(torch.cat([t.flatten() for t in tensors]).norm()), rel=1e-4)
+    assert one.numbers["grad/"] > training.clip, "before clipping"
+
+
+def test_composers_formula_gives_the_step_of_adamw(training):
+    for group in training.optimizer.param_groups:
+        group["weight_decay"] = 0.0  # which it does not count as the optimizer does
+    one = ComposerFormula()
+    one.start(training)
+    make(one, training, 0, 1)
+    before = {name: p.detach().clone() for name, p in training.model.named_parameters()}
+    make(one, training, 1, 1)
+    for name, p in training.model.named_parameters():
+        assert one.numbers[f"update/{name}"] == pytest.approx(float((p.detach() - before[name]).norm()), rel=1e-3)
