@@ -26,6 +26,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect import torch_calls
 from bedside.collect.sample import Cut
 
 Floats = NDArray[np.float64]
@@ -127,10 +128,15 @@ class Pairs:
         self._olds = olds
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
+        self._functions: torch_calls.Addresses | None = None
+        self._asked: Sequence[Tensor] | None = None  # parameters that machine code can ask for their gradients
+        self._tried: Sequence[Tensor] | None = None  # those of which that was found out,
+        self._held: tuple[Tensor, ...] = ()  # and these objects themselves: machine code knows them by address
         if self._suited:
-            # Sizes, addresses before, now, and of gradients: in one array, since every argument of a call costs.
+            # Sizes, addresses before, now, of gradients, and what torch_calls.py says: in one array, since every
+            # argument of a call costs.
             nothing = np.zeros(len(olds), np.int64)
-            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
+            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing, nothing])
             self._gradients = memoryview(self._plan[3])
             self._spare: list[Floats] = []
 
@@ -152,11 +158,27 @@ class Pairs:
             self._plan[3] = self._plan[2]  # the weights once more, which are at hand
         elif not self._find_gradients(news):
             return None
-        if not self._spare:  # made many at a time: in a loop that has other things to do, each takes two microseconds
-            self._spare = list(np.empty((max(1, MANY // len(news)), 3, len(news))))
-        found = self._spare.pop()
+        elif news is not self._tried:
+            self._try_to_ask(news)
+        found = self._room()
         _kernels.sum_changes(self._plan, found)
         return found if gradients else found[:2]
+
+    def measure_all_at_once(self, news: Sequence[Tensor]) -> Floats | None:
+        """The same with gradients, by one call that also finds them. None if that cannot be done, or not yet; then
+        somebody may have moved a parameter."""
+        if news is not self._asked:
+            return None
+        assert _kernels is not None
+        found = self._room()
+        return found if _kernels.find_and_sum_changes(self._plan, self._functions, found) else None
+
+    def _room(self) -> Floats:
+        """For results; made many at a time: in a loop that has other things to do, each takes two microseconds."""
+        if not self._spare:
+            count = len(self._olds)
+            self._spare = list(np.empty((max(1, MANY // count), 3, count)))
+        return self._spare.pop()
 
     def _find_gradients(self, news: Sequence[Tensor]) -> bool:
         """Where they are now, if they can be read; each is asked everything in its turn, while it is in the cache."""
@@ -170,6 +192,18 @@ class Pairs:
         except RuntimeError:  # one is sparse
             return False
         return True
+
+    def _try_to_ask(self, news: Sequence[Tensor]) -> None:
+        """Whether machine code finds the gradients where Python just did; from then on Python is not asked."""
+        assert _kernels is not None
+        self._tried, self._asked, self._functions = news, None, torch_calls.functions()
+        cells = None if self._functions is None else torch_calls.cells(news)
+        if cells is not None:
+            self._plan[4], self._held = cells, tuple(news)
+            found = self._plan[3].copy()
+            if _kernels.find_gradients(self._plan, self._functions) and np.array_equal(found, self._plan[3]):
+                self._asked = news
+            self._plan[3] = found
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:
