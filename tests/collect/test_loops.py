@@ -52,6 +52,30 @@ def test_accumulation_gives_the_steps_loss_whether_or_not_the_user_divided(divid
     assert run.events_of("accumulation")[-1].data == {"divided": divide != "not at all"}
 
 
+@pytest.mark.parametrize("steps", [12, 130])  # all listened to, and with quiet ones
+def test_a_batch_that_the_loop_discards_is_not_a_micro_batch_of_the_next(steps, tmp_path):
+    torch.manual_seed(0)
+    case = CASES["mlp"]
+    model = case.model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    taken = []
+
+    def body(step):
+        for spoilt in (step % 3 == 1, False):  # its gradient is too large, say: cleared, and the next batch is taken
+            inputs, targets = case.batch()
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(inputs), targets) * (1000 if spoilt else 1)
+            loss.backward()
+            if not spoilt:
+                taken.append(loss.item())
+                optimizer.step()
+                return
+
+    run = loop(model, optimizer, tmp_path, body, steps=steps)
+    np.testing.assert_allclose(run.loss.values, taken, rtol=1e-6)
+    assert set(run.series("micro_batches").values) == {1.0}
+
+
 def test_the_last_incomplete_window_is_still_divided_by_the_full_number(tmp_path):
     case = CASES["mlp"]
     model = case.model()

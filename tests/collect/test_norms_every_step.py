@@ -247,7 +247,7 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop = Loop(tmp_path / "run").run()
     loop.monitor.diagnose()
     assert not begun
-    monkeypatch.setattr(native, "LOADING", loop.monitor._governor.summing + 1e-3)  # the quiet steps count as well
+    monkeypatch.setattr(native, "LOADING", loop.monitor._governor.summing + 1e-9)  # the quiet steps count as well
     loop.run(60)
     assert loop.quiet[-1]
     loop.monitor.diagnose()

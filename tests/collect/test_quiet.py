@@ -175,7 +175,7 @@ def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_
 
 
 def test_after_one_step_that_failed_others_are_quiet_again_some_day(tmp_path):
-    loop = Loop(tmp_path / "run").run()
+    loop = Loop(tmp_path / "run", set_to_none=False).run()  # so that nobody can tell that it was discarded
 
     def fail(*_):
         handle.remove()

@@ -6,6 +6,7 @@ Three things are settled here without asking the user:
   alone once they have long agreed; if none of them changed, all are looked at the next time.
 * **Accumulation.** Several backwards before one step are micro-batches. If the user divided each loss by their
   number (the last operations of the graph say so), the step's loss is the mean of the undivided ones either way.
+  One whose gradients are gone when the next begins was discarded, and is not counted.
 * **Were the old gradients cleared?** A gradient that is still the same tensor at the same version when the next
   backward begins was not: `zero_grad` was forgotten.
 """
@@ -80,6 +81,8 @@ class LossListener:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
+        if self._heard.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
+            self._heard.values, self._heard.divisors = [], []  # what they gave was thrown away before anybody stepped
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:
