@@ -54,7 +54,7 @@ class Moved:
     def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
         """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""
         if fresh and self._trust > 0:
-            if self._guard.unchanged(parameters):
+            if self._guard.unchanged():
                 return
             self._trust -= 1
         natively = native.ready() and self._gauge.on_cpu
