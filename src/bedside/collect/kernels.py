@@ -18,7 +18,7 @@ from bedside.collect.native import SAFE, WIDTH
 BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
 AHEAD = 4  # tensors whose beginning is fetched before their turn: saves a fifth where many are small (measured)
 LINE = 64  # bytes that come into the cache together
-FAR = 16  # blocks from here of which one line is fetched: where that page lies is then known in time (saves a twentieth)
+FAR = 16  # blocks from here of which one line is fetched: where that page lies is then known in time (saves a 20th)
 
 # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}

@@ -26,7 +26,7 @@ Addresses = NDArray[np.int64]
 
 TRIED = ("2.13.",)  # versions of torch
 GRADIENT = "_ZNK3c1010TensorImpl4gradEv"  # c10::TensorImpl::grad() const: the place where a tensor keeps its gradient
-QUESTIONS = ("is_defined", "get_dtype", "get_layout", "is_contiguous", "get_numel", "get_data_ptr")  # as kernels.py asks
+QUESTIONS = ("is_defined", "get_dtype", "get_layout", "is_contiguous", "get_numel", "get_data_ptr")  # kernels.py asks
 WORD = 8  # bytes
 
 
