@@ -84,6 +84,25 @@ class Alarms:
         return finding.severity > self._said.get(finding.code, Severity.NOTE)
 
 
+class Voice:
+    """Says a finding to the user: a line on stderr, unless they want silence, and a call of their own function."""
+
+    def __init__(self, on_finding: Callable[[Finding], None] | None, *, silent: bool) -> None:
+        self.silent = silent
+        self.theirs: Exception | None = None  # what on_finding raised
+        self._on_finding = on_finding
+
+    def say(self, finding: Finding) -> None:
+        if not self.silent:
+            print_alarm(finding)
+        if self._on_finding is not None and self.theirs is None:
+            try:
+                self._on_finding(finding)
+            except Exception as theirs:
+                self.theirs = theirs
+                raise
+
+
 def print_alarm(finding: Finding) -> None:
     """One line on stderr: when, what, where, and the sentence with the number."""
     print(alarm_line(finding), file=sys.stderr, flush=True)

@@ -7,9 +7,9 @@ at another one in sixteen the gradient is asked whether it was cleared before th
 
 Where norms are read at every step and nobody else listens, they are read on this way as well.
 
-It is taken where the loop is plain: one optimizer, one backward a step, no scaler, no closure. Whatever is out of the
-ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor. Whoever is woken is told
-what was missed of the step, so that the numbers are the same with and without quiet steps.
+It is taken where the loop is plain (see `resting.py`): one optimizer, one backward a step, no scaler, no closure.
+Whatever is out of the ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor.
+Whoever is woken is told what was missed of the step, so that the numbers are the same with and without quiet steps.
 """
 
 from __future__ import annotations

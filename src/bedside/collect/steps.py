@@ -7,7 +7,8 @@ them steps again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -278,3 +279,8 @@ class StepListener:
         updates, weights = map(self._freight.put, moves)
         beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
         self._governor.add("updates", time.perf_counter() - began + self._remembering)
+
+
+def has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """The hook gets (optimizer, closure) as positional arguments, or the closure by name."""
+    return (args[1] if len(args) > 1 else kwargs.get("closure")) is not None
