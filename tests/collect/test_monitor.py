@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.errors import BedsideError
+from bedside.record.reader import open_run
 
 
 def steps(model, optimizer, count, *, loss_factor=1.0):
@@ -221,8 +222,9 @@ def test_logging_words_is_refused_kindly(tmp_path):
     model, optimizer = a_pair()
     monitor = bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True)
     with pytest.raises(BedsideError, match="accuracy='high' is not a number"):
-        monitor.log(accuracy="high")
+        monitor.log(loss_on_train=0.5, accuracy="high")
     monitor.close()
+    assert not open_run(tmp_path / "run").keys, "nothing of such a call is kept"
     with pytest.raises(BedsideError, match="after the monitor was closed at step 0"):
         monitor.log(accuracy=0.5)
 

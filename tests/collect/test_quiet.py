@@ -355,3 +355,40 @@ def test_an_optimizer_that_lets_go_of_its_gradients_takes_no_empty_steps(tmp_pat
     run = open_run(tmp_path / "run")
     assert not run.events_of("empty_step")
     assert len(run.loss) == 130
+
+
+def test_what_ends_a_stretch_is_counted_once(tmp_path, monkeypatch):
+    loop = Loop(tmp_path / "run").run()
+    assert loop.quiet[-1]
+    monitor, now = loop.monitor, [1000.0]
+    wake = monitor._resting.wake
+
+    def slowly():
+        wake()
+        now[0] += 10.0
+
+    monkeypatch.setattr(monitor._resting, "wake", slowly)
+    monkeypatch.setattr(monitor, "_between_steps", lambda step: None)
+    before = monitor._governor.total + monitor.quiet.spent
+    with monkeypatch.context() as patch:
+        patch.setattr("time.perf_counter", lambda: now[0])
+        monitor._rested()
+    assert monitor._governor.total == pytest.approx(before + 10.0)
+    loop.recorded()
+
+
+def test_what_was_heard_before_the_monitor_switched_itself_off_is_kept(tmp_path):
+    loop = Loop(tmp_path / "run").run()
+    assert len(loop.monitor.quiet), "some of it waits"
+
+    def fail(*_):
+        raise ZeroDivisionError
+
+    loop.monitor._losses.before = fail
+    loop.monitor.wake()
+    with pytest.warns(RuntimeWarning, match=f"stopped listening at step {STEPS}"):
+        loop.step()
+    loop.run(5)
+    assert open_run(loop.folder).loss.steps.tolist() == list(range(STEPS)), "also if nobody closes it"
+    loop.monitor.close()
+    assert len(open_run(loop.folder).loss) == STEPS

@@ -35,6 +35,7 @@ class StepLoss:
 
     values: list[float | Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
     divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
+    discarded: int = 0  # backwards before them whose gradients nobody used
     uncleared: bool | None = None  # None: nothing to compare with
 
 
@@ -65,7 +66,7 @@ class LossListener:
     @property
     def waiting(self) -> int:
         """Backward passes since the last step: the micro-batches so far, or gradients that nobody uses."""
-        return len(self._heard.values)
+        return self._heard.discarded + len(self._heard.values)
 
     @property
     def coming(self) -> list[float | Tensor]:
@@ -82,7 +83,8 @@ class LossListener:
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
         if self._heard.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
-            self._heard.values, self._heard.divisors = [], []  # what they gave was thrown away before anybody stepped
+            self._heard.discarded += len(self._heard.values)  # what they gave was thrown away before anybody stepped
+            self._heard.values, self._heard.divisors = [], []
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:

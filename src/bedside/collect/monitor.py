@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,6 +61,7 @@ def _unharmed(method: Method) -> Method:
     def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:
         if self._off:
             return None
+        within, self._timed = self._timed, True
         began = time.perf_counter()
         try:
             return method(self, *args, **kwargs)
@@ -69,7 +70,9 @@ def _unharmed(method: Method) -> Method:
                 raise
             self._switch_off(method.__name__, error)
         finally:
-            self._governor.total += time.perf_counter() - began
+            self._timed = within
+            if not within:  # one that calls another is timed with it
+                self._governor.total += time.perf_counter() - began
 
     return safely  # type: ignore[return-value]
 
@@ -103,6 +106,7 @@ class Monitor:
         self._names = settings.map
         self._rules = settings.rules()
         self._off: str = ""
+        self._timed = False  # by whoever called
         self._closed = False
         self._pid = os.getpid()
         self._validating = False
@@ -179,10 +183,11 @@ class Monitor:
         values = {self._names.get(name, name): value for name, value in given.items() if self._names.get(name) != "-"}
         validating = self._validating or logged.of_validation(values)
         step = self._events.step
-        for name, value in values.items():
-            number = logged.number(name, value)
-            self._notes.metric(step, logged.vital(name, validating), number)
-        self._ensemble.tell("metrics_logged", [logged.vital(name, validating) for name in values])
+        # All of them are read before the first is written: either everything is kept, or nothing.
+        numbers = [(logged.vital(name, validating), logged.number(name, value)) for name, value in values.items()]
+        for vital, number in numbers:
+            self._notes.metric(step, vital, number)
+        self._ensemble.tell("metrics_logged", [vital for vital, _ in numbers])
 
     def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
         """Loss by category: one loss per sample, and the category of each.
@@ -277,7 +282,11 @@ class Monitor:
 
     def _forward_begins(self, forward: Forward) -> None:
         if self.quiet.on:
-            self.wake()
+            self._timed = True  # by the door
+            try:
+                self.wake()
+            finally:
+                self._timed = False
         self._ensemble.tell("forward_begins", forward)
 
     @_unharmed
@@ -439,6 +448,10 @@ class Monitor:
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"
         self._detach()
+        with suppress(Exception):  # what was heard until then is kept, unless it is writing that fails
+            self._resting.settle()
+            self._writing.flush()
+            self._notes.commit()
         self._events.switched_off(where, self._off)
 
     def _at_exit(self) -> None:
