@@ -63,7 +63,7 @@ def on_a_small_disk(program: str, disk: Path, kilobytes: int) -> subprocess.Comp
     disk.mkdir()
     kept = disk.with_name("kept")
     mounted = (
-        f"unshare -rm sh -c 'mount -t tmpfs -o size={kilobytes}k none \"{disk}\" && "
-        f"{{ \"$@\"; code=$?; cp -r \"{disk}\" \"{kept}\"; exit $code; }}' sh \"$@\""
+        f'unshare -rm sh -c \'mount -t tmpfs -o size={kilobytes}k none "{disk}" && '
+        f'{{ "$@"; code=$?; cp -r "{disk}" "{kept}"; exit $code; }}\' sh "$@"'
     )
     return run(program, disk, shell=mounted)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.hostile.programs import on_a_small_disk, run
 
 import bedside
-from tests.hostile.programs import on_a_small_disk, run
 
 ALL_CALLS = """
 def everything(monitor):
@@ -18,7 +18,9 @@ def everything(monitor):
     return monitor.diagnose()
 """
 
-FILLS_UP = ALL_CALLS + """
+FILLS_UP = (
+    ALL_CALLS
+    + """
 disk = Path(sys.argv[1])
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
@@ -39,6 +41,7 @@ with warnings.catch_warnings(record=True) as seen:
 torch.save(model.state_dict(), sys.argv[1] + ".pt")
 print(weights(), safe, monitor.step, [str(each.message) for each in seen])
 """
+)
 ALONE = "train({steps}); print(weights())"
 
 
@@ -68,7 +71,9 @@ def test_what_was_kept_in_memory_is_written_when_there_is_room_again(tmp_path: P
     assert run_.finished is True
 
 
-LIMITED = ALL_CALLS + """
+LIMITED = (
+    ALL_CALLS
+    + """
 import resource
 monitor = bedside.watch(model, optimizer, run_dir=sys.argv[1])
 train(60)
@@ -81,6 +86,7 @@ everything(monitor)
 monitor.close()
 print(weights(), monitor.diagnose().steps)
 """
+)
 
 
 def test_a_limit_on_the_size_of_files_harms_no_more_than_a_full_disk(tmp_path: Path) -> None:
@@ -93,7 +99,9 @@ def test_a_limit_on_the_size_of_files_harms_no_more_than_a_full_disk(tmp_path: P
     assert bedside.load(tmp_path / "run").steps >= 60
 
 
-GOES_AWAY = ALL_CALLS + """
+GOES_AWAY = (
+    ALL_CALLS
+    + """
 import shutil
 monitor = bedside.watch(model, optimizer, run_dir=sys.argv[1])
 train(60)
@@ -106,6 +114,7 @@ monitor.close()
 torch.save(model.state_dict(), sys.argv[1] + ".pt")
 print(weights(), found.steps)
 """
+)
 
 
 @pytest.mark.parametrize(
