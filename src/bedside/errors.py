@@ -73,3 +73,11 @@ def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") ->
         expected=f"one of {nearest_first(wrong, names)}",
         try_=try_,
     )
+
+
+class NotEnough(Exception):
+    """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
+
+    def __init__(self, needs: str) -> None:
+        self.needs = needs
+        super().__init__(needs)
