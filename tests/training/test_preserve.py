@@ -106,9 +106,14 @@ def test_everything_is_back_also_the_objects_themselves():
 def test_everything_is_back_when_the_block_is_left_by_an_exception(raised):
     training = a_training()
     before = everything(training)
-    with pytest.raises(raised), preserved(training.model, *training.parts, loader=training.loader):
-        ruin(training)
-        raise raised
+
+    def left_early():
+        with preserved(training.model, *training.parts, loader=training.loader):
+            ruin(training)
+            raise raised
+
+    with pytest.raises(raised):
+        left_early()
     assert same(everything(training), before)
 
 
@@ -145,10 +150,14 @@ def test_a_second_ctrl_c_waits_until_everything_is_back(monkeypatch):
         restore(self)
         os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), preserved(training.model, *training.parts, loader=training.loader) as state:
-        monkeypatch.setattr(preserve.Preserved, "clear_gradients", pressed_while_restoring)
-        ruin(training)
-        state.rewind()
+    def interrupted():
+        with preserved(training.model, *training.parts, loader=training.loader) as state:
+            monkeypatch.setattr(preserve.Preserved, "clear_gradients", pressed_while_restoring)
+            ruin(training)
+            state.rewind()
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert same(everything(training), before)
 
 
