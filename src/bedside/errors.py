@@ -78,6 +78,14 @@ def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") ->
     )
 
 
+class NotEnough(Exception):
+    """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
+
+    def __init__(self, needs: str) -> None:
+        self.needs = needs
+        super().__init__(needs)
+
+
 def warn_safely(message: str, *, stacklevel: int = 2) -> None:
     """A warning that never becomes an exception: under `python -W error` it is a line on stderr."""
     if _nobody_reads_stderr():
