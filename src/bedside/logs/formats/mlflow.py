@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from bedside.logs.formats.base import Format, Unreadable, text_of
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
+from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 
 LARGEST = sys.float_info.max  # what MLflow writes for infinity
 RUN_FILE = "meta.yaml"
 FINISHED = {"FINISHED": True, "3": True, "FAILED": False, "4": False, "KILLED": False, "5": False}
 MOST_METRICS = 20_000
+MOST_PARAMETERS = 1000
 MOST_BYTES = 2**28
 
 
@@ -81,11 +84,12 @@ def _read_files(folder: Path) -> Log:
     log.finished = FINISHED.get(str(meta.get("status")))
     metrics = folder / "metrics"
     damaged = 0
-    for path in sorted(metrics.rglob("*"))[:MOST_METRICS]:
-        if path.is_file() and not path.is_symlink():
+    root = folder.resolve()
+    for path in sorted(islice(metrics.rglob("*"), MOST_METRICS)):
+        if may_open(path, root):
             damaged += _read_metric(path, path.relative_to(metrics).as_posix(), log)
-    for path in sorted((folder / "params").glob("*"))[:1000]:
-        if path.is_file() and not path.is_symlink():
+    for path in sorted(islice((folder / "params").glob("*"), MOST_PARAMETERS)):
+        if may_open(path, root):
             log.config[path.name] = _plain(text_of(path, 2**20).strip())
     if damaged:
         log.note(f"{damaged} damaged lines were left out.")
