@@ -64,7 +64,8 @@ def _read_database(path: Path, run: str) -> Log:
         for key, step, value, time, is_nan in connection.execute(query, (run,)):
             if key != name:
                 name = key
-                column = log.columns.setdefault(str(key), Column())
+                known = log.column(str(key))
+                column = Column() if known is None else known  # one too many is read and thrown away
             column.append(_number(step), math.nan if is_nan else _number(value), _number(time))
     return log
 
