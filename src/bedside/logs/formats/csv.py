@@ -153,8 +153,9 @@ def _numbers(column: Sequence[str]) -> Iterable[float]:
     try:
         return list(map(float, column))  # by far the quickest, and nearly every column is like that
     except ValueError:
-        found = map(number, column)
-        return [MISSING if value is None else value for value in found]
+        if not any(column):
+            return [MISSING] * len(column)
+        return [MISSING if not cell or (value := number(cell)) is None else value for cell in column]
 
 
 def _unique(names: Iterable[str]) -> list[str]:

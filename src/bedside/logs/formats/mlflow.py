@@ -57,7 +57,9 @@ def _read_database(path: Path, run: str) -> Log:
         if row is None:
             raise Unreadable(f"it has no run {run!r}")
         run, log.config["run_name"], log.finished = str(row[0]), row[1], FINISHED.get(str(row[2]))
-        log.config.update(connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,)))
+        if "params" in tables_of(path):
+            said = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,))
+            log.config.update(said.fetchmany(MOST_PARAMETERS))
         log.config = {str(key): _plain(value) for key, value in log.config.items()}
         query = "SELECT key, step, value, timestamp, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, rowid"
         name, column = None, Column()
