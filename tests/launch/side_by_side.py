@@ -1,6 +1,6 @@
 """Runs scripts as `python` and as `bedside run` would, each in a forked process, so that torch is imported once.
 
-    python side_by_side.py OUT [NAME…]      writes OUT/NAME.plain.pt, OUT/NAME.watched.pt, both outputs, and the records
+python side_by_side.py OUT [NAME…]      writes OUT/NAME.plain.pt, OUT/NAME.watched.pt, both outputs, and the records
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import runpy
 import sys
 from pathlib import Path
 
-import torch  # noqa: F401  # once, for all of them
+import torch  # once, for all of them
 import torch._dynamo  # noqa: F401
 from tqdm import tqdm  # noqa: F401
 

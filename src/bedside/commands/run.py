@@ -13,7 +13,9 @@ import click
 )
 @click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as with python -m.")
 @click.option("-c", "code", is_flag=True, help="SCRIPT is a line of code, as with python -c.")
-@click.option("--run-dir", metavar="DIR", help="A new or empty folder for the record; one under bedside-runs by default.")
+@click.option(
+    "--run-dir", metavar="DIR", help="A new or empty folder for the record; one under bedside-runs by default."
+)
 @click.option("--quiet", is_flag=True, help="Print nothing: neither alarms nor the report. The record is kept.")
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)

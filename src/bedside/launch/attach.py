@@ -1,9 +1,9 @@
 """From the script's optimizers to monitors.
 
-Optimizers are noted when they are made. The first forward of a module that one of them trains is the moment to attach:
-everything exists by then, and no step has been missed. What cannot be seen there (plain tensors, an optimizer that was
-unpickled) is seen at its first step. Models whose forwards come within the first steps are trained together, as a
-generator and a discriminator are, and share a monitor; one that comes later is another training, with a record of
+Optimizers are noted when they are made. The first backward that reaches a tensor of one of them is the moment to
+attach: everything exists by then, and no step has been missed. What cannot be seen there (gradients that are computed
+some other way) is seen at the first step. Models that begin within the first steps are trained together, as a
+generator and a discriminator are, and share a monitor; one that begins later is another training, with a record of
 its own. A new optimizer for a model that is already watched continues the same record.
 
 Nothing here may stop the script: a failure is told once, and the script goes on unwatched.
@@ -23,15 +23,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
-TOGETHER = 2  # steps within which a second model's first forward belongs to the same training
-SEARCH_STEPS = 1000  # steps after which forwards are no longer asked whose they are; steps still are
+TOGETHER = 10  # steps within which a second model belongs to the same training: critics get five before a generator
+SEARCH_STEPS = 1000  # steps after which backwards are no longer asked whose they are; steps still are
 MAX_SWITCHES = 4  # times a run may change its optimizer before all of them are watched together
 MAX_RUNS = 100  # trainings of one script that get a record: a search over thousands of models is not one of them
 
@@ -60,19 +59,32 @@ class Attach:
         self._made: list[weakref.ref[Optimizer]] = []
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
-        self._searching: Any = None
         self._busy = False
         self.before_step: Callable[[], None] = lambda: None  # at every step of an optimizer that is watched
 
     def install(self) -> None:
-        original = Optimizer.__init__
+        make, backward = Optimizer.__init__, torch.autograd.backward
 
-        @functools.wraps(original)
-        def __init__(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
-            original(optimizer, *args, **kwargs)
+        @functools.wraps(make)
+        def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            make(optimizer, *args, **kwargs)
             self._made_one(optimizer)
 
-        Optimizer.__init__ = __init__  # type: ignore[method-assign]
+        @functools.wraps(backward)
+        def first(tensors: Any, *args: Any, **kwargs: Any) -> None:
+            if self._awaited and not self._busy:
+                self._safely(lambda: self._backward_begins(tensors))
+                if torch.autograd.backward is not first:  # somebody listens now, and hears this one as well
+                    self._awaited, awaited = set(), self._awaited
+                    try:
+                        torch.autograd.backward(tensors, *args, **kwargs)
+                    finally:
+                        self._awaited = awaited
+                    return
+            backward(tensors, *args, **kwargs)
+
+        Optimizer.__init__ = noted
+        torch.autograd.backward = first
         register_optimizer_step_pre_hook(self._stepping)
 
     def forked(self) -> None:
@@ -89,21 +101,17 @@ class Attach:
     def _made_one(self, optimizer: Optimizer) -> None:
         self._made.append(weakref.ref(optimizer))
         self._awaited |= {id(p) for p in tensors_of([optimizer])}
-        if self._searching is None:
-            self._searching = register_module_forward_pre_hook(self._called)
 
-    def _called(self, module: nn.Module, args: Any) -> None:
-        if torch.compiler.is_compiling() or self._busy:
-            return
-        first = next(module.parameters(), None)
-        if first is not None and id(first) in self._awaited:
-            self._safely(lambda: self._attach([first]))
+    def _backward_begins(self, tensors: Any) -> None:
+        reached = [leaf for leaf in leaves_of(tensors) if id(leaf) in self._awaited]
+        if reached:
+            self._attach(reached)
 
     def _stepping(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if optimizer in self._known:
             self._safely(self.before_step)
-            if self._searching is not None and self.watched and self.newest.step > SEARCH_STEPS:
-                self._stop_searching()
+            if self._awaited and self.watched and self.newest.step > SEARCH_STEPS:
+                self._awaited = set()
             return
         if not self._busy:
             self._safely(lambda: self._attach(tensors_of([optimizer]), optimizer))
@@ -143,8 +151,6 @@ class Attach:
         if ours:
             self._start(ours, mine)
         self._awaited = {id(p) for p in tensors_of(each for each in self._alive() if each not in self._known)}
-        if not self._awaited:
-            self._stop_searching()
 
     def _start(self, optimizers: list[Optimizer], roots: list[nn.Module]) -> None:
         import bedside
@@ -171,6 +177,8 @@ class Attach:
         else:
             options["run_dir"] = self.options.new_folder()
         model = as_one(roots, tensors_of(optimizers))
+        if not roots:  # tensors without a module: there are no forwards to be heard
+            options["vitals"] = ["grad_norm", "update_norm"]
         monitor = bedside.watch(model, optimizers, quiet=True, **options)
         self.watched.append(Watched(monitor, optimizers, roots, switches))
         self._started(monitor)
@@ -185,10 +193,21 @@ class Attach:
         self._made = [each for each, _ in alive]
         return [optimizer for _, optimizer in alive]
 
-    def _stop_searching(self) -> None:
-        if self._searching is not None:
-            self._searching.remove()
-            self._searching = None
+
+def leaves_of(tensors: Any) -> list[Tensor]:
+    """The leaves that a backward from these tensors reaches, as far as the graph tells."""
+    outputs = tensors if isinstance(tensors, (tuple, list)) else [tensors]
+    nodes = [each.grad_fn for each in outputs if isinstance(each, Tensor) and each.grad_fn is not None]
+    seen, leaves = set(nodes), []
+    while nodes:
+        node = nodes.pop()
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                nodes.append(following)
+    return leaves
 
 
 def newest_of_each(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
@@ -218,6 +237,6 @@ def _overlap(one: Optimizer, others: Iterable[Optimizer]) -> bool:
 
 def _already_watched(optimizer: Optimizer) -> bool:
     """By a `bedside.watch` that the script calls itself."""
-    from bedside.collect.patches import LISTENING
+    from bedside.collect.hooks.torch_patches import LISTENING
 
     return any(optimizer is each for monitor in LISTENING for each in monitor.optimizers)

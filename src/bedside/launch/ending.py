@@ -7,12 +7,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 from bedside.launch.options import Options
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+RUNNER = os.path.join(PACKAGE, "launch", "runner.py")
 SOON = 0.02  # seconds: long enough for us to finish what we were writing
 
 
@@ -35,9 +37,18 @@ def on_termination(report: Callable[[], None]) -> None:
     signal.signal(signal.SIGTERM, terminated)
 
 
+def die_of_the_interrupt() -> None:
+    """Shells and schedulers see that a program was interrupted from the signal that it died of. Python sees to that
+    by itself, but not under `python -m`."""
+    _flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def _is_ours(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(PACKAGE) and "launch" not in frame.f_code.co_filename[len(PACKAGE) :]:
+    """Whether the script is in the middle of something of ours; we are around all of it, down to the runner."""
+    while frame is not None and frame.f_code.co_filename != RUNNER:
+        if frame.f_code.co_filename.startswith(PACKAGE):
             return True
         frame = frame.f_back
     return False
@@ -61,7 +72,7 @@ def print_reports(monitors: Sequence[Any], options: Options) -> None:
 def _print_all(monitors: Sequence[Any]) -> None:
     """One training in full; of several a table, and in full the worst."""
     from bedside.report.lines import plain
-    from bedside.report.table import badness, table_lines
+    from bedside.report.many_runs import badness, table_lines
 
     told = {diagnosis.run: (diagnosis, each) for each in monitors for diagnosis in [each.diagnose()]}
     diagnoses = [diagnosis for diagnosis, _ in told.values()]
@@ -83,7 +94,5 @@ def _somebody_else_trained(options: Options) -> bool:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(OSError, ValueError, AttributeError):  # closed, or replaced by something that cannot
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, or replaced by something that cannot
-            pass

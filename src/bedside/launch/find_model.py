@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 
-class SeveralModels(nn.Module):
+class SeveralModels(nn.Module):  # type: ignore[misc]  # torch is not followed above the torch line
     """Models side by side, and tensors that belong to none; nothing of theirs is changed by being held here."""
 
     def __init__(self, models: dict[str, nn.Module], tensors: dict[str, Tensor]) -> None:
@@ -26,7 +26,7 @@ class SeveralModels(nn.Module):
         for name, model in models.items():
             self.add_module(name, model)
         for name, tensor in tensors.items():
-            self._parameters[name] = tensor  # type: ignore[assignment]  # a plain tensor that an optimizer trains
+            self._parameters[name] = tensor  # a plain tensor that an optimizer trains
 
 
 def tensors_of(optimizers: Iterable[Optimizer]) -> list[Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
@@ -11,8 +12,9 @@ from bedside.errors import BedsideError
 from bedside.launch.ending import PACKAGE
 from bedside.launch.options import Options
 from bedside.launch.session import Session, begin
-from bedside.launch.target import Target
+from bedside.launch.target import Target, names_in
 
+REWARDS = {"reward", "rewards"}  # variables of reinforcement learning
 NO_SCRIPT = 2  # exit code, as for every call that cannot be carried out
 
 
@@ -22,6 +24,8 @@ def run_script(target: Target, options: Options) -> None:
     session: Session | None = None
     try:
         code, main = _prepared(target)
+        if names_in(code) & REWARDS:  # the loss of a policy is no measure of its progress
+            options = replace(options, watch={**options.watch, "config": {"objective": "reward"}})
         session = begin(options)
         exec(code, vars(main))
         session.script_ended(finished=True)
@@ -31,6 +35,8 @@ def run_script(target: Target, options: Options) -> None:
         raise
     except BaseException as error:
         _show(error)
+        if session is not None and isinstance(error, KeyboardInterrupt):
+            session.interrupted = True
         raise
 
 
@@ -54,6 +60,7 @@ def _show(error: BaseException) -> None:
     try:
         hook(type(error), error, traceback)
     except Exception as failed:  # as Python does for a hook that fails
+        failed.__context__, failed.__traceback__ = None, without_ours(failed.__traceback__)
         print("Error in sys.excepthook:", file=sys.stderr)
         sys.__excepthook__(type(failed), failed, failed.__traceback__)
         print("\nOriginal exception was:", file=sys.stderr)

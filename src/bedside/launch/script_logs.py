@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from bedside.launch.after_import import AfterImport
 from bedside.launch.attach import Attach
 from bedside.launch.log_sources import SOURCES
-from bedside.logs.names import read_name
+from bedside.naming.metric_names import read_name
+from bedside.naming.words import SPLITS, split_words
 
 MEASURED = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clock")
 MAX_NAMES = 200  # different metrics of one script; images and embeddings of a thousand classes are not for us
@@ -32,7 +34,7 @@ class ScriptLogs:
 
     def listen(self, imports: AfterImport) -> None:
         for name, patch in SOURCES.items():
-            imports.call(name, lambda module, patch=patch: self._patch(patch, module))
+            imports.call(name, partial(self._patch, patch))
 
     def heard(self, metrics: Mapping[str, Any], validating: bool = False) -> None:
         """Whatever a logger was given. Never raises: the script's call has already succeeded."""
@@ -81,11 +83,12 @@ def vital_of(name: str, validating: bool) -> str | None:
     read = read_name(name)
     if read.kind in MEASURED:
         return None
-    split = read.split or ("val" if validating else "train")
+    says_so = not SPLITS.keys().isdisjoint(split_words(name))
+    split = read.split if says_so or not validating else "val"
     if read.kind == "loss":
-        if split == "train":
+        if split in ("", "train"):
             return None
         return f"{split}/loss" if read.rank <= 1 and not read.owner else f"{split}/{read.metric or name}"
     if read.kind == "metric":
-        return f"{split}/{read.metric}"
-    return f"val/{name}" if validating and not read.split else name
+        return f"{split or 'train'}/{read.metric}"
+    return f"val/{name}" if split == "val" and not says_so else name

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from bedside.launch.after_import import AfterImport
-from bedside.launch.ending import on_termination, print_reports
+from bedside.launch.ending import die_of_the_interrupt, on_termination, print_reports
 from bedside.launch.options import Options
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ class Session:
         self._pid = os.getpid()
         self._reported = False
         self._ends_with_multiprocessing = False
+        self.interrupted = False  # by Ctrl-C, which nobody caught
 
     def begin(self) -> None:
-        atexit.register(self.report)  # the first to be registered is the last to be called
+        atexit.register(self._last_of_all)  # the first to be registered is the last to be called
         on_termination(self.report)
         from bedside.launch.children import follow  # after atexit, because multiprocessing registers there as well
 
@@ -65,6 +66,11 @@ class Session:
         self._close(finished=False if hasattr(sys, "last_value") else None)
         if not self.options.quiet:
             print_reports(monitors, self.options)
+
+    def _last_of_all(self) -> None:
+        self.report()
+        if self.interrupted:
+            die_of_the_interrupt()
 
     def _monitors(self) -> list[Any]:
         return [each.monitor for each in self._attach.watched] if self._attach is not None else []

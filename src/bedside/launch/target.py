@@ -45,7 +45,7 @@ class Target:
                     expected="a Python file, or a folder with a __main__.py in it",
                     try_=_nearby(self.what),
                 )
-            self._enter(self.what, self.what)
+            self._enter(self.what, os.path.abspath(self.what))
             return _source(file), _main(file, spec=spec_from_file_location("__main__", file), package="")
         if not os.path.isfile(self.what):
             raise NoSuchPath(
@@ -72,12 +72,18 @@ class Target:
             )
         origin = spec.origin or ""
         sys.argv[0] = origin
-        return code, _main(origin, spec=spec, package=spec.parent, cached=spec.cached)
+        return code, _main(origin, spec=spec, package=spec.parent)
 
     def _enter(self, name: str, folder: str) -> None:
         sys.argv = [name, *self.args]
         if not sys.flags.safe_path:  # under -P and -I there is no folder of the script's in the path
             sys.path[0] = folder
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Every name that the code uses: its variables, attributes and arguments."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_names, *code.co_varnames}.union(*map(names_in, inner))
 
 
 def _find(name: str) -> ModuleSpec | None:
@@ -93,14 +99,12 @@ def _source(file: str) -> CodeType:
     return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
 
 
-def _main(
-    file: str = "", *, spec: ModuleSpec | None = None, package: str | None = None, cached: str | None = None
-) -> ModuleType:
+def _main(file: str = "", *, spec: ModuleSpec | None = None, package: str | None = None) -> ModuleType:
     main = ModuleType("__main__")
     attributes: dict[str, Any] = {"__builtins__": builtins, "__annotations__": {}, "__spec__": spec}
     if file:
         loader = spec.loader if spec is not None else SourceFileLoader("__main__", file)
-        attributes |= {"__file__": file, "__loader__": loader, "__cached__": cached}
+        attributes |= {"__file__": file, "__loader__": loader, "__cached__": spec and spec.cached}
     vars(main).update(attributes, __package__=package)
     REPLACED.append(sys.modules["__main__"])
     sys.modules["__main__"] = main
