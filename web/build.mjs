@@ -1,7 +1,8 @@
 // `npm run build` writes the bundle that ships with bedside; `--check` compares it with the sources instead.
 
 import { build } from "esbuild";
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 
 const STATIC = new URL("../src/bedside/report/static/", import.meta.url);
 
@@ -26,7 +27,14 @@ const licences = ["preact", "uplot"]
   })
   .join(`\n${"-".repeat(80)}\n\n`);
 
+// What the bundle was made from, so that a test without node can tell whether it is up to date.
+const sources = createHash("sha256");
+for (const name of [...readdirSync("src").sort().map((each) => `src/${each}`), "package-lock.json", "build.mjs"]) {
+  sources.update(readFileSync(name));
+}
+
 const files = {
+  "SOURCES.sha256": `${sources.digest("hex")}\n`,
   "app.js": made.outputFiles.find((file) => file.path.endsWith(".js")).text,
   "app.css": made.outputFiles.find((file) => file.path.endsWith(".css")).text,
   "LICENSES.txt": `What is bundled into app.js and app.css, besides bedside itself.\n\n${licences}`,

@@ -85,9 +85,6 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
     line, colour: colours[place], shown: () => !hiddenNow.current.has(place),
   }));
 
-  const first = Math.min(...panel.lines.map((l) => curves.get(l.key)?.steps[0] ?? Infinity));
-  const last = Math.max(...panel.lines.map((l) => curves.get(l.key)?.steps.at(-1) ?? -Infinity));
-
   useEffect(() => {
     const host = box.current;
     if (!host) return;
@@ -207,7 +204,6 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
         </ul>
         <span class="tools">
           <button type="button" aria-pressed={log} onClick={() => setLog(!log)}>log</button>
-          <span class="quiet">{axis} {count(first)}–{count(last)}</span>
         </span>
       </div>}
     </div>

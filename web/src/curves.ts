@@ -59,16 +59,16 @@ function both(a: number | null, b: number | null, join: (a: number, b: number) =
 export function smoothed(curve: Curve, readings: number): (number | null)[] {
   const perPoint = Math.max(1, curve.recorded / Math.max(1, curve.steps.length));
   const half = Math.max(1, Math.round(readings / perPoint / 2));
-  const sums = [0];
-  const counts = [0];
-  curve.mean.forEach((value, i) => {
-    sums.push(sums[i] + (value ?? 0));
-    counts.push(counts[i] + (value === null ? 0 : 1));
-  });
   return curve.mean.map((value, i) => {
+    if (value === null) return null;
     const room = Math.min(half, i, curve.mean.length - 1 - i); // as much on both sides, so that the line does not lag
-    const have = counts[i + room + 1] - counts[i - room];
-    return value === null || !have ? null : (sums[i + room + 1] - sums[i - room]) / have;
+    let sum = 0; // added up anew each time: in a running sum a spike of 1e11 would take the digits of all after it
+    let have = 0;
+    for (let j = i - room; j <= i + room; j++) {
+      const near = curve.mean[j];
+      if (near !== null) { sum += near; have += 1; }
+    }
+    return sum / have;
   });
 }
 

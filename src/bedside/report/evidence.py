@@ -12,7 +12,7 @@ from bedside.record.vocabulary import VITALS
 from bedside.report.instruments.base import Level, Line, Mark, Panel
 from bedside.report.instruments.loss import smoothing
 from bedside.report.instruments.metrics import spoken
-from bedside.report.wording import capital, count, number, printable
+from bedside.wording import capital, count, number, printable
 
 MOST_CHARTS = 2  # per finding; the instruments below show the rest
 MOST_LINES = 6

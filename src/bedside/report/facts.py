@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bedside.record.run import Run
-from bedside.report.wording import count, number, percent, printable, value, words
+from bedside.wording import count, number, percent, printable, value, words
 
 MOST_ROWS = 200
 MOST_CHARACTERS = 300  # of one value: a config may hold a whole dataset

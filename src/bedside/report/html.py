@@ -13,7 +13,7 @@ from html import escape
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
 from bedside.report.comparison import summary
-from bedside.report.plots import curve_svg
+from bedside.report.plots.svg import curve_svg
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
 from bedside.wording import capital, listed, percent, plural, printable, value, words

@@ -14,7 +14,7 @@ from bedside import __version__
 from bedside.finding import Diagnosis, Differential, Finding
 from bedside.record.run import Run
 from bedside.report import story as told
-from bedside.report.beside import summary
+from bedside.report.comparison import summary
 from bedside.report.evidence import evidence_panels, onset_mark
 from bedside.report.facts import facts
 from bedside.report.instruments import instruments
@@ -22,18 +22,16 @@ from bedside.report.instruments.base import SECTIONS, Panel
 from bedside.report.instruments.curves import CurveTable
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 
 def page_data(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The whole page with its readings, for a report that stands alone."""
     curves = CurveTable()
     data = story_data(run, diagnosis, rule_pages)
-    for panel in evidence_panels(run, diagnosis):
-        put_curves(panel, curves)
     panels = [panel for each in instruments(run) if (panel := each.read(run)) is not None]
-    for panel in panels:
-        put_curves(panel, curves)
+    for shown in [*evidence_panels(run, diagnosis), *panels]:
+        put_curves(shown, curves)
     return data | {"panels": [marked(panel, diagnosis).to_json() for panel in panels], "curves": curves.to_json()}
 
 
@@ -106,8 +104,10 @@ def finding_data(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _chapter(chapter: Chapter, diagnosis: Diagnosis, evidence: Mapping[str, Any]) -> dict[str, Any]:
-    place = diagnosis.findings.index(chapter.finding)
-    mine = [panel for name, panel in evidence.items() if name.split(":")[0] == str(place)]
+    def charts(finding: Finding) -> list[Any]:
+        place = str(diagnosis.findings.index(finding))
+        return [panel for name, panel in evidence.items() if name.partition(":")[0] == place]
+
     led_to = [
         {
             "code": each.code,
@@ -115,13 +115,11 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, evidence: Mapping[str, Any]
             "severity": each.severity.word,
             "when": told.when(each, diagnosis),
             "message": printable(each.message),
-            "evidence": [
-                p for name, p in evidence.items() if name.split(":")[0] == str(diagnosis.findings.index(each))
-            ],
+            "evidence": charts(each),
         }
         for each in chapter.consequences
     ]
-    return finding_data(chapter.finding, diagnosis) | {"evidence": mine, "led_to": led_to}
+    return finding_data(chapter.finding, diagnosis) | {"evidence": charts(chapter.finding), "led_to": led_to}
 
 
 def _question(asked: Differential) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from bedside.record.histograms import EDGES, OF, ZERO, histograms, owners
 from bedside.record.run import Run
 from bedside.report.instruments.base import Instrument, Panel
-from bedside.report.wording import number, plural
+from bedside.wording import number, plural
 
 MOST_STEPS = 60  # columns
 MOST_OWNERS = 24  # of one kind in a report: a page has to stay small

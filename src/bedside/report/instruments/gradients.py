@@ -7,7 +7,7 @@ import numpy as np
 from bedside.record.run import Run
 from bedside.report.instruments.base import Line, Panel
 from bedside.report.instruments.loss import level_now, smoothing
-from bedside.report.wording import number, percent
+from bedside.wording import number, percent
 
 
 def gradient_norm(run: Run) -> Panel | None:

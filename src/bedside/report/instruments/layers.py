@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from bedside.analysis.leaf_modules import leaf_owners, leaves
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
 from bedside.report.instruments.base import Instrument, Line, Panel
-from bedside.report.wording import number, percent, plural
-from bedside.rules.leaves import leaf_owners, leaves
+from bedside.wording import number, percent, plural
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from bedside.analysis.chance_levels import known_chance
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.instruments.base import Level, Line, Panel
-from bedside.report.wording import number, plural
-from bedside.rules.chance import known_chance
+from bedside.wording import number, plural
 
 SMOOTH = 0.02  # of the readings are averaged for the smoothed line: the trend, and a spike still shows as a bump
 MOST_SMOOTHED = 200  # readings: more would lag behind the run
@@ -33,7 +33,7 @@ def loss(run: Run) -> Panel | None:
     for series in held_out:
         lines.append(Line(series.key, _label(series), "validation" if series.vital == "val/loss" else "other"))
         shown.append(series)
-    if epochs:
+    if epochs and 2 * len(epochs) <= len(training):  # with a step or two per epoch it is the same curve again
         lines.append(Line(epochs.key, "training loss, mean of the epoch"))
         shown.append(epochs)
     both = bool(training and held_out)
@@ -82,9 +82,7 @@ def learning_rate(run: Run) -> Panel | None:
         "loss",
         "Learning rate",
         say=said + "." if said else "",
-        lines=[
-            Line(each.key, f"learning rate of group {each.owner}" if each.owner else "learning rate") for each in rates
-        ],
+        lines=[Line(each.key, f"group {each.owner}" if each.owner else "learning rate") for each in rates],
         slim=True,
         series=rates,
     )
@@ -92,9 +90,8 @@ def learning_rate(run: Run) -> Panel | None:
 
 def held_out_losses(run: Run) -> list[Series]:
     """Validation first, then test and whatever else was evaluated."""
-    keys = [
-        vital for vital, owner in run.keys if vital.endswith("/loss") and not owner and not vital.startswith("train")
-    ]
+    losses = [vital for vital, owner in run.keys if vital.endswith("/loss") and not owner]
+    keys = [vital for vital in losses if not vital.startswith("train")]
     keys.sort(key=lambda vital: vital != "val/loss")
     return [series for key in keys if (series := run.series(key))]
 

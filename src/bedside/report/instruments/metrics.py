@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bedside.record.metrics import goes_up
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
 from bedside.report.instruments.base import Instrument, Line, Panel
 from bedside.report.instruments.loss import smoothing
-from bedside.report.wording import capital, number, printable, words
+from bedside.wording import capital, number, printable, words
 
 SPLITS = {"val": "validation", "test": "test", "train": "training", "eval": "evaluation"}
 # Counters and flags of the record itself: no reader wants a chart of them.
@@ -100,8 +100,7 @@ def _by_name(run: Run) -> dict[str, list[str]]:
     held_out = {vital for vital, owner in run.keys if not owner and vital.partition("/")[0] in SPLITS and "/" in vital}
     names: dict[str, list[str]] = {}
     for vital, owner in run.keys:
-        split, _, rest = vital.partition("/")
-        name = rest if vital in held_out else vital
+        name = vital.partition("/")[2] if vital in held_out else vital
         if owner or name == "loss" or vital in VITALS:
             continue
         names.setdefault(name, []).append(vital)

@@ -7,7 +7,7 @@ import numpy as np
 from bedside.record.run import Run
 from bedside.report.instruments.base import Line, Panel
 from bedside.report.instruments.loss import smoothing
-from bedside.report.wording import count, number, percent
+from bedside.wording import count, number, percent
 
 
 def loss_scale(run: Run) -> Panel | None:
@@ -59,10 +59,5 @@ def seconds(value: float) -> str:
     """`12 ms`, `3.4 s`."""
     if not np.isfinite(value):
         return "an unknown time"
-    return (
-        f"{number(value)} s"
-        if value >= 1
-        else f"{number(value * 1e3)} ms"
-        if value >= 1e-3
-        else f"{number(value * 1e6)} µs"
-    )
+    unit, size = ("s", 1.0) if value >= 1 else ("ms", 1e3) if value >= 1e-3 else ("µs", 1e6)
+    return f"{number(value * size)} {unit}"

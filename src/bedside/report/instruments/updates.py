@@ -5,7 +5,7 @@ from __future__ import annotations
 from bedside.record.run import Run
 from bedside.report.instruments.base import Line, Panel, Range
 from bedside.report.instruments.loss import level_now, smoothing
-from bedside.report.wording import number
+from bedside.wording import number
 
 USUAL = Range(1e-4, 1e-2, "usual for most models")  # healthy runs of the zoo and of published recipes lie here
 
