@@ -129,6 +129,8 @@ class Diagnosis:
     examined: tuple[str, ...] = ()  # codes of the rules that looked
     notes: tuple[str, ...] = ()  # about this log
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
+    reason: str = ""  # of the verdict, in one line
+    settled_by: str = ""  # what would settle an unclear verdict
     axis: str = "step"  # what the log counts in: step, epoch, tokens or time
     differential: tuple[Differential, ...] = ()  # where several causes fit
     baseline: Comparison | None = None  # the run beside a good one, if it was given one
@@ -146,10 +148,14 @@ class Diagnosis:
 
         return diagnosis_to_json(self)
 
-    def __str__(self) -> str:
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The report on one screen; `verbose` adds numbers, hypotheses and what was not examined."""
         from bedside.report.text import diagnosis_to_text
 
-        return diagnosis_to_text(self)
+        return diagnosis_to_text(self, verbose=verbose)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         from bedside.report.html import diagnosis_to_html
