@@ -36,7 +36,7 @@ import numpy as np
 
 from bedside.errors import BedsideError
 from bedside.logs import FORMATS, find_runs, read_run
-from bedside.logs.crc32c import masked_crc32c
+from bedside.logs.formats.tensorboard.crc32c import masked_crc32c
 from bedside.record.run import Run
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.csv"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bedside.finding import Diagnosis, Finding, Severity
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.report.wording import printable
+from bedside.wording import printable
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
