@@ -40,7 +40,9 @@ class Notes:
         return settle(self._growing.run())
 
     def recorded(self) -> Run:
-        """The run as it is on disk, with everything that was committed."""
+        """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
+        if self._store.behind or self._store.displaced:
+            return self.view()
         return settle(open_run(self.run_dir, self._rank))
 
     def rows(
