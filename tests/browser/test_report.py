@@ -135,7 +135,7 @@ def test_names_that_are_markup_stay_words(tmp_path, chrome):
     evil = a_sick_run(name=f"runs/{EVIL}</script><script>alert(2)</script>", **{})
     run = type(evil)(
         evil.name,
-        [evil.series(*key) for key in evil.keys],
+        [evil.series(*key) for key in evil.series_keys],
         config={EVIL: EVIL},
         notes=[EVIL],
         environment={"command": "</script><script>alert(3)</script>"},

@@ -12,7 +12,8 @@ export function Verdict({ story, live }: { story: Story; live?: string }) {
     <header class={`verdict ${story.verdict}`}>
       <p class="badge">{story.verdict}</p>
       <div><RunName name={story.run} />
-        <p class="say">{story.length}{live ? ` · ${live}` : ""}{story.headline ? ` · ${story.headline}` : ""}</p></div>
+        <p class="say">{story.length}{live ? ` · ${live}` : ""}{story.headline ? ` · ${story.headline}` : ""}</p>
+        {story.reason && <p class="reason"><Prose text={story.reason} /></p>}</div>
     </header>
   );
 }

@@ -47,7 +47,7 @@ export interface Question {
 }
 export interface Story {
   bedside: string; run: string; axis: string; steps: number; finished: boolean | null;
-  verdict: string; headline: string; length: string;
+  verdict: string; headline: string; reason: string; length: string;
   chapters: Chapter[]; questions: Question[]; notes: { label: string; message: string }[];
   baseline: string; about: string[]; examined: string;
   not_examined: { title: string; groups: string[] };

@@ -46,7 +46,7 @@ def report(path: str, output: Path | None, png: Path | None, config: str | None,
             click.echo(f"{output}: {answer.run} is {answer.verdict}")
         if png is not None:
             from bedside.report.evidence import onset_mark
-            from bedside.report.plots.figures import write_figures
+            from bedside.report.plots.instrument_figures import write_figures
 
             marks = [onset_mark(answer.primary)] if answer.primary else []
             click.echo(f"{png}: {len(write_figures(run, png, marks=marks))} charts")

@@ -31,7 +31,7 @@ LEVELS = {
 
 def evidence_panels(run: Run, diagnosis: Diagnosis) -> list[Panel]:
     """Up to two charts for every finding that is more than a note; ids are `evidence:FINDING:CHART`."""
-    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.keys}
+    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.series_keys}
     panels = []
     for place, finding in enumerate(diagnosis.findings):
         if finding.severity == Severity.NOTE:

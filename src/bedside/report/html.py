@@ -67,9 +67,10 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
 
 def _verdict(diagnosis: Diagnosis) -> str:
     said = told.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; ")
+    reason = f"<p>{_prose(told.reason(diagnosis))}</p>" if told.reason(diagnosis) else ""
     return (
         f"<h2>{_badge(diagnosis.verdict)}{escape(told.run_name(diagnosis))}</h2>"
-        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>'
+        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>{reason}'
     )
 
 

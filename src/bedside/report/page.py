@@ -52,6 +52,7 @@ def story_data(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | N
         "finished": run.finished,
         "verdict": diagnosis.verdict,
         "headline": headline(diagnosis),
+        "reason": printable(told.reason(diagnosis)),
         "length": told.how_long(diagnosis),
         "chapters": [_chapter(each, diagnosis, evidence) for each in whole.chapters],
         "questions": [_question(each) for each in diagnosis.differential],

@@ -58,7 +58,7 @@ def _shown(run: Run, found: list[Instrument]) -> set[str]:
     layered = {each.vital for each in SHOWN if f"layers:{each.vital}" in ids} | {"loss_by_category", "lr"}
     metrics = {each.id.removeprefix("metric:") for each in found if each.id.startswith("metric:")}
     shown = set()
-    for vital, owner in run.keys:
+    for vital, owner in run.series_keys:
         name = vital.partition("/")[2] or vital
         if (not owner and (vital in alone or vital.endswith("/loss") or name in metrics or vital in metrics)) or (
             owner and vital in layered

@@ -90,7 +90,7 @@ def learning_rate(run: Run) -> Panel | None:
 
 def held_out_losses(run: Run) -> list[Series]:
     """Validation first, then test and whatever else was evaluated."""
-    losses = [vital for vital, owner in run.keys if vital.endswith("/loss") and not owner]
+    losses = [vital for vital, owner in run.series_keys if vital.endswith("/loss") and not owner]
     keys = [vital for vital in losses if not vital.startswith("train")]
     keys.sort(key=lambda vital: vital != "val/loss")
     return [series for key in keys if (series := run.series(key))]

@@ -63,7 +63,7 @@ def _best(finite: Series) -> str:
 def left_over(run: Run, shown: set[str]) -> list[Instrument]:
     """A folded chart for every vital that no other instrument shows; of layers all lines in one."""
     vitals: dict[str, list[str]] = {}
-    for vital, owner in run.keys:
+    for vital, owner in run.series_keys:
         key = f"{vital}/{owner}" if owner else vital
         if key not in shown and vital not in NOT_SHOWN:
             vitals.setdefault(vital, []).append(owner)
@@ -97,9 +97,11 @@ def other_panel(vital: str, every: list[Series]) -> Panel | None:
 
 def _by_name(run: Run) -> dict[str, list[str]]:
     """`val/accuracy` and `accuracy` belong together; losses have an instrument of their own."""
-    held_out = {vital for vital, owner in run.keys if not owner and vital.partition("/")[0] in SPLITS and "/" in vital}
+    held_out = {
+        vital for vital, owner in run.series_keys if not owner and vital.partition("/")[0] in SPLITS and "/" in vital
+    }
     names: dict[str, list[str]] = {}
-    for vital, owner in run.keys:
+    for vital, owner in run.series_keys:
         name = vital.partition("/")[2] if vital in held_out else vital
         if owner or name == "loss" or vital in VITALS:
             continue

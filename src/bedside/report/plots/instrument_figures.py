@@ -1,4 +1,4 @@
-"""The instruments of a run as matplotlib figures, for papers and slides: `bedside report RUN --png DIR`, `run.plot()`.
+"""The instruments of a run as matplotlib figures, for papers and slides: `bedside report RUN --png DIR`.
 
 The same instruments with the same words as the page; needs the extra `plots`.
 """
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bedside.errors import BedsideError, unknown_name
+from bedside.errors import BedsideError
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.instruments import instrument, instruments
-from bedside.report.instruments.base import Line, Mark, Panel
+from bedside.report.instruments import instruments
+from bedside.report.instruments.base import Mark, Panel
+from bedside.report.plots.smoothing import moving_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,16 +28,6 @@ TRAINING, VALIDATION, LIMIT, ALARM, USUAL = "#2563c9", "#c25700", "#6b7280", "#c
 OTHERS = ("#1a7f4b", "#a21caf", "#0e7490", "#b4233c", "#6d5bd0", "#5f6b1a", "#2563c9", "#c25700")
 WIDTH, HEIGHT, DOTS = 6.4, 3.2, 200  # inches and dots per inch: a column of a paper
 POINTS = 4000  # of a curve; more than a printer shows
-
-
-def figure(run: Run, name: str = "loss", *, marks: Sequence[Mark] = ()) -> Figure:
-    """One instrument of a run, by its name (`bedside.report.instruments` lists them) or that of a series."""
-    wanted = instrument(run, name) or instrument(run, f"layers:{name}") or instrument(run, f"metric:{name}")
-    panel = wanted.read(run) if wanted is not None else _of_series(run, name)
-    if panel is None:
-        known = [each.id for each in instruments(run)]
-        raise unknown_name("instrument of this run", name, known, try_=f"run.plot({known[0]!r})" if known else "")
-    return draw(panel, axis=run.axis, marks=marks)
 
 
 def write_figures(run: Run, folder: Path, *, marks: Sequence[Mark] = ()) -> list[Path]:
@@ -73,11 +64,6 @@ def draw(panel: Panel, *, axis: str = "step", marks: Sequence[Mark] = ()) -> Fig
     return made
 
 
-def _of_series(run: Run, name: str) -> Panel | None:
-    found = [run.series(vital, owner) for vital, owner in run.keys if (f"{vital}/{owner}" if owner else vital) == name]
-    return Panel(name, "other", name, lines=[Line(name, name)], series=found) if found and found[0] else None
-
-
 def _lines(axes: Axes, panel: Panel, axis: str, marks: Sequence[Mark]) -> None:
     by_key = {each.key: each for each in panel.series}
     colours = iter(OTHERS * (1 + len(panel.lines) // len(OTHERS)))
@@ -90,8 +76,8 @@ def _lines(axes: Axes, panel: Panel, axis: str, marks: Sequence[Mark]) -> None:
         style: dict[str, Any] = {"color": colour, "linestyle": "--" if line.role == "limit" else "-"}
         if line.smooth:
             axes.plot(thin.steps, shown, linewidth=0.6, alpha=0.4, label=f"{line.label}, raw", **style)
-            steps, means = moving_mean(series, line.smooth)
-            axes.plot(steps, means, linewidth=1.5, label=f"mean of {line.smooth}", **style)
+            means = moving_mean(series.values, line.smooth)
+            axes.plot(series.steps, means, linewidth=1.5, label=f"mean of {line.smooth}", **style)
         else:
             axes.plot(thin.steps, shown, linewidth=1.5, label=line.label, **style)
     lost = [int(each.steps[~np.isfinite(each.values)][0]) for each in panel.series if len(each.finite()) < len(each)]
@@ -116,23 +102,13 @@ def _lines(axes: Axes, panel: Panel, axis: str, marks: Sequence[Mark]) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def moving_mean(series: Series, readings: int) -> tuple[Any, Any]:
-    """The mean of the `readings` around each, without those that are no numbers."""
-    finite = series.finite()
-    half = max(1, readings // 2)
-    padded = np.pad(finite.values, half, constant_values=np.nan)
-    # Not by differences of running sums: a spike of 1e11 would take the digits of everything after it.
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
-    return finite.steps, np.nanmean(around, axis=1)
-
-
 def _fill_gap(axes: Axes, panel: Panel, by_key: dict[str, Series]) -> None:
     if len(panel.gap) == 2:
         training, held_out = (by_key[key].finite() for key in panel.gap)
         smooth = max((line.smooth for line in panel.lines if line.key == panel.gap[0]), default=0)
         if training and held_out:
-            steps, level = moving_mean(training, smooth) if smooth else (training.steps, training.values)
-            between = np.interp(held_out.steps, steps, level)
+            level = moving_mean(training.values, smooth) if smooth else training.values
+            between = np.interp(held_out.steps, training.steps, level)
             axes.fill_between(held_out.steps, between, held_out.values, color="#ce3d5c", alpha=0.15, linewidth=0)
 
 

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from bedside.errors import BadOption
+from bedside.report.instruments import instrument
 from bedside.report.instruments.base import Mark
-from bedside.report.plots.figures import figure, moving_mean, write_figures
+from bedside.report.plots.instrument_figures import draw, write_figures
+from bedside.report.plots.smoothing import moving_mean
 from bedside.testing import a_run
 
 
@@ -17,7 +18,7 @@ def run():
 
 
 def test_the_loss_is_drawn_raw_and_smoothed_with_the_onset(run):
-    axes = figure(run, "loss", marks=[Mark(40, "LOS101 begins, 40")]).axes[0]
+    axes = draw(instrument(run, "loss").read(run), marks=[Mark(40, "LOS101 begins, 40")]).axes[0]
     labels = axes.get_legend_handles_labels()[1]
     assert labels[:3] == ["training loss, raw", "mean of 6", "validation loss, 3 evaluations"]
     assert "LOS101 begins, 40" in labels
@@ -27,19 +28,9 @@ def test_the_loss_is_drawn_raw_and_smoothed_with_the_onset(run):
 
 
 def test_layers_are_a_map_with_the_first_on_top(run):
-    axes = figure(run, "grad_norm").axes[0]
+    axes = draw(instrument(run, "layers:grad_norm").read(run)).axes[0]
     assert axes.images[0].get_array().shape == (2, 200)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
-
-
-def test_any_series_can_be_drawn_by_its_key(run):
-    assert figure(run, "grad_norm/a").axes[0].lines[0].get_ydata()[0] == 0.1
-
-
-def test_an_unknown_name_is_answered_with_the_nearest(run):
-    with pytest.raises(BadOption, match="No instrument of this run is called 'los'") as error:
-        figure(run, "los")
-    assert "one of loss" in str(error.value)
 
 
 def test_every_chart_becomes_a_file(run, tmp_path):
@@ -51,5 +42,5 @@ def test_every_chart_becomes_a_file(run, tmp_path):
 def test_a_moving_mean_after_a_spike_keeps_its_digits():
     values = np.ones(100)
     values[3] = 1e11
-    _, means = moving_mean(a_run(loss=values).loss, 6)
+    means = moving_mean(values, 6)
     assert np.allclose(means[10:], 1.0)
