@@ -16,9 +16,9 @@ def main(watch, faulty):
     with watch(model, optimizer) as monitor:
         for _ in range(12):
             for i in torch.randperm(len(x)).split(64):
-                logits = model(x[i]) * 40
+                logits = model(x[i]) * 400
                 logp = logits.softmax(1).log() if faulty else logits.log_softmax(1)
-                loss = -logp[range(len(i)), y[i]].mean() / 40
+                loss = -logp[range(len(i)), y[i]].mean() / 400
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

@@ -1,4 +1,4 @@
-"""Padding is three quarters of the targets and is not ignored: the model learns to say padding."""
+"""Padding is nine tenths of the targets and is not ignored: the model learns to say padding."""
 
 import random
 
@@ -19,7 +19,7 @@ class Tagger(nn.Module):
 
 
 def make(n):
-    x, y = torch.zeros(n, 24, dtype=torch.long), torch.zeros(n, 24, dtype=torch.long)
+    x, y = torch.zeros(n, 48, dtype=torch.long), torch.zeros(n, 48, dtype=torch.long)
     for i in range(n):
         k = random.randint(2, 7)
         x[i, :k] = torch.randint(1, 30, (k,))
@@ -30,16 +30,16 @@ def make(n):
 def main(watch, faulty):
     model = Tagger()
     criterion = nn.CrossEntropyLoss(ignore_index=-100 if faulty else 0)
-    optimizer = torch.optim.Adam(model.parameters(), lr=6e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     xv, yv = make(200)
     with watch(model, optimizer) as monitor:
-        for step in range(500):
+        for step in range(250):
             x, y = make(32)
             loss = criterion(model(x).flatten(0, 1), y.flatten())
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            if step % 40 == 39:
+            if step % 25 == 24:
                 with torch.no_grad():
                     out = model(xv)
                 acc = (out.argmax(-1) == yv)[yv > 0].float().mean().item()

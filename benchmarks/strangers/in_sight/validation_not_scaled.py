@@ -13,5 +13,7 @@ def main(watch, faulty):
     x, y, xt, yt = digits()
     mean, std = x.mean(), x.std()
     x, xt = (x - mean) / std, xt * 16 if faulty else (xt - mean) / std
-    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.Tanh(), nn.Linear(64, 10))
+    model = nn.Sequential(
+        nn.Linear(64, 64), nn.BatchNorm1d(64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 10)
+    )
     return fit(watch, model, torch.optim.Adam(model.parameters(), lr=1e-3), (x, y, xt, yt), epochs=14)
