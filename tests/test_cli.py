@@ -71,7 +71,7 @@ def test_one_path_is_one_json_object(bedside):
     code, out, _ = bedside("diagnose", "sick.csv", "--format", "json")
     answer = json.loads(out, parse_constant=pytest.fail)
     assert code == 1
-    assert list(answer)[:7] == ["bedside", "run", "format", "steps", "verdict", "findings", "not_examined"]
+    assert list(answer)[:7] == ["bedside", "run", "format", "steps", "verdict", "reason", "findings"]
     assert answer["findings"][0]["code"] == "NUM101"
 
 

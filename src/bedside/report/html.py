@@ -12,11 +12,11 @@ from html import escape
 
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
-from bedside.report.beside import summary
+from bedside.report.comparison import summary
 from bedside.report.plots import curve_svg
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 BADGES = {
     "error": "#c62a2f",
@@ -80,9 +80,10 @@ def diagnosis_to_page(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
 
 def _verdict(diagnosis: Diagnosis) -> str:
     said = told.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; ")
+    reason = f"<p>{_prose(told.reason(diagnosis))}</p>" if told.reason(diagnosis) else ""
     return (
         f"<h2>{_badge(diagnosis.verdict)}{escape(told.run_name(diagnosis))}</h2>"
-        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>'
+        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>{reason}'
     )
 
 

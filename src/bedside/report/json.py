@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedside import __version__
-from bedside.deciding import DecidingTest
-from bedside.finding import Diagnosis, Differential, Finding
+from bedside.finding import Diagnosis, Differential, Experiment, Finding
 
 
 def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -23,6 +22,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "format": diagnosis.format,
         "steps": diagnosis.steps,
         "verdict": diagnosis.verdict,
+        "reason": diagnosis.reason,
         "findings": [_finding(each) for each in diagnosis.findings],
         "not_examined": [{"code": each.code, "needs": list(each.needs)} for each in diagnosis.not_examined],
         "examined": list(diagnosis.examined),
@@ -30,6 +30,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "axis": diagnosis.axis,
         "differential": [_differential(each) for each in diagnosis.differential],
         "baseline": None if diagnosis.baseline is None else diagnosis.baseline.to_json(),
+        "settled_by": diagnosis.settled_by,
     }
 
 
@@ -74,7 +75,7 @@ def _differential(asked: Differential) -> dict[str, Any]:
     }
 
 
-def _test(test: DecidingTest) -> dict[str, Any]:
+def _test(test: Experiment) -> dict[str, Any]:
     outcomes = [{"if": each.seen, "then": each.means} for each in test.outcomes]
     return {"name": test.name, "cost": test.cost, "do": test.do, "outcomes": outcomes}
 

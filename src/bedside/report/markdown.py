@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bedside.finding import Diagnosis, Differential, Finding
-from bedside.report import beside
+from bedside.report import comparison as beside
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     whole = told.story(diagnosis)
     name = escaped(told.run_name(diagnosis))
     parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
+    parts += [escaped(told.reason(diagnosis))] if told.reason(diagnosis) else []
     for place, chapter in enumerate(whole.chapters):
         parts += list(_chapter(chapter, diagnosis, full=place == 0))
     parts += map(_question, diagnosis.differential)
