@@ -3,8 +3,8 @@
     {"name": …, "title": …, "kind": …, "page": …, "line": …, "expects": [[…]],
      "runs": {"healthy": {…}, "mild": {…}, …}}
 
-A run has its severity, its curves (`"loss": [[step, value], …]`, a null where the value was NaN or infinite), the gradient,
-update and activation of every layer at the end, in the order of the network, and its diagnosis in words.
+A run has its severity, its curves (`"loss": [[step, value], …]`, a null where the value was NaN or infinite), the
+gradient, update and activation of every layer at the end, in the order of the network, and its diagnosis in words.
 """
 
 from __future__ import annotations
