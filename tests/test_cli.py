@@ -72,7 +72,7 @@ def test_one_path_is_one_json_object(bedside):
     code, out, _ = bedside("diagnose", "sick.csv", "--format", "json")
     answer = json.loads(out, parse_constant=pytest.fail)
     assert code == 1
-    assert list(answer)[:7] == ["bedside", "run", "format", "steps", "verdict", "findings", "not_examined"]
+    assert list(answer)[:7] == ["bedside", "run", "format", "steps", "verdict", "reason", "findings"]
     assert answer["findings"][0]["code"] == "NUM101"
 
 
@@ -182,7 +182,7 @@ def test_report_writes_a_page(bedside, tmp_path):
     assert (code, out) == (0, "page.html: sick.csv is sick\n")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert "About NUM101" in page
+    assert "NUM101 nonfinite-loss" in page
 
 
 def test_report_says_when_it_cannot_write(bedside):

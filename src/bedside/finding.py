@@ -141,6 +141,8 @@ class Diagnosis:
     examined: tuple[str, ...] = ()  # codes of the rules that looked
     notes: tuple[str, ...] = ()  # about this log
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
+    reason: str = ""  # of the verdict, in one line
+    settled_by: str = ""  # what would settle an unclear verdict
     axis: str = "step"  # what the log counts in: step, epoch, tokens or time
     differential: tuple[Differential, ...] = ()  # where several causes fit
     baseline: Comparison | None = None  # the run beside a good one, if it was given one
@@ -158,8 +160,12 @@ class Diagnosis:
         answer: dict[str, Any] = render("diagnosis as json", self)
         return answer
 
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The report on one screen; `verbose` adds numbers, hypotheses and what was not examined."""
+        return str(render("diagnosis as text", self, verbose=verbose))
+
     def __str__(self) -> str:
-        return str(render("diagnosis as text", self))
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return str(render("diagnosis as html", self))

@@ -37,6 +37,7 @@ FINDINGS = 1  # exit code: something at or above --fail-on
     show_default="error",
     help="Exit with 1 when there is a stable finding at least this bad.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show numbers, hypotheses and what was not examined as well.")
 @click.option("--baseline", metavar="RUN", help="A good run of the same family: what it shows as well is normal.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these rules or families.")
@@ -52,6 +53,7 @@ def diagnose(
     paths: tuple[str, ...],
     format_: str,
     fail_on: str | None,
+    verbose: bool,
     baseline: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -97,7 +99,7 @@ def diagnose(
             click.echo(failure.error, err=True)  # the others may still be readable
         several = max(len(told), len(paths)) > 1
         if answers or several:
-            _print(answers, format_, several=several)
+            _print(answers, format_, several=several, verbose=verbose)
     if explain_names:
         _print_names(found, mapping, tree=len(found) > len(paths), to_stderr=format_ != "text")
     ctx.exit(_exit_code(answers, fail_on or settings.fail_on))
@@ -172,7 +174,7 @@ def _codes(words: Sequence[str]) -> list[str]:
     return [code.strip() for word in words for code in word.split(",") if code.strip()]
 
 
-def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool) -> None:
+def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool, verbose: bool) -> None:
     if format_ == "json":
         import json
 
@@ -199,7 +201,7 @@ def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool) -> None
         for place, answer in enumerate(answers):
             if place:
                 click.echo("\n" + "─" * 40 + "\n")
-            show(diagnosis_lines(answer, width()))
+            show(diagnosis_lines(answer, width(), verbose=verbose))
 
 
 def _exit_code(answers: Sequence[Diagnosis], fail_on: str) -> int:
