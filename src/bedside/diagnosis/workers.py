@@ -68,11 +68,18 @@ def _finished(running: list[_Worker[Job, Result]]) -> Iterator[tuple[int, Result
         if place is None or (pipe not in ready and not late):
             continue
         result = each.result() if pipe in ready else Stopped(f"it took more than {each.seconds:.0f} seconds")
+        if isinstance(result, _Ready):
+            each.has_started()
+            continue
         if isinstance(result, Stopped):
             each.stop()
             running.remove(each)
         each.place = None
         yield place, result
+
+
+class _Ready:
+    """What a process says when it has loaded what it needs."""
 
 
 @dataclass
@@ -86,6 +93,7 @@ class _Worker(Generic[Job, Result]):
     place: int | None = None
     seconds: float = 0.0
     deadline: float = 0.0
+    started: bool = False
 
     def __post_init__(self) -> None:
         context = get_context("spawn")
@@ -94,18 +102,21 @@ class _Worker(Generic[Job, Result]):
         with _deaf_to_interrupts():
             self.process.start()
         theirs.close()
-        self._new = True
 
     def begin(self, place: int, job: Job, seconds: float) -> None:
         self.place, self.seconds = place, seconds
-        self.deadline = time.monotonic() + seconds + (STARTING if self._new else 0.0)
-        self._new = False
+        self.deadline = time.monotonic() + (seconds if self.started else STARTING)
         with suppress(OSError):  # it may have ended already, which reading the result will show
             self.pipe.send(job)
 
-    def result(self) -> Result | Stopped:
+    def has_started(self) -> None:
+        """Its time begins now, and not when the process was asked for."""
+        self.started = True
+        self.deadline = time.monotonic() + self.seconds
+
+    def result(self) -> Result | Stopped | _Ready:
         try:
-            found: Result | Stopped = self.pipe.recv()
+            found: Result | Stopped | _Ready = self.pipe.recv()
         except (EOFError, OSError):
             return Stopped("the process that read it was killed")
         return found
@@ -119,6 +130,8 @@ class _Worker(Generic[Job, Result]):
 def _serve(pipe: Any, work: Callable[[Any], Any], memory: int) -> None:
     """What a worker does until nobody wants anything from it."""
     _limit_memory(memory)
+    with suppress(OSError):  # whoever asked may be gone by now
+        pipe.send(_Ready())
     while True:
         try:
             job = pipe.recv()
