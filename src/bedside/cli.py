@@ -22,6 +22,8 @@ from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
 from bedside.commands.report import report
 from bedside.commands.rules import rules
+from bedside.commands.serve import serve
+from bedside.commands.watch import watch
 from bedside.commands.zoo import zoo
 from bedside.errors import BadOption, BedsideError, unknown_name
 
@@ -62,7 +64,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, diagnose, compare, explain, rules, report, zoo):
+for each in (demo, diagnose, compare, explain, rules, report, serve, watch, zoo):
     commands.add_command(each)
 
 

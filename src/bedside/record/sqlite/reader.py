@@ -51,6 +51,14 @@ def open_run(run_dir: Path, rank: int = 0) -> Run:
     return beside(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
 
 
+def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
+    """The run's readings from step `since` on, and its newest events: what came in since somebody last looked.
+
+    Only the blocks that hold these steps are read, so following a long run costs what is new in it.
+    """
+    return _opened(Path(run_dir), rank, since)[0]
+
+
 def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
     """Pour a run's past into the live view, so that rules do not take a resume for a beginning.
 
@@ -67,13 +75,13 @@ def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
         into.event(event)
 
 
-def _opened(run_dir: Path, rank: int) -> tuple[Run, Loader]:
+def _opened(run_dir: Path, rank: int, since: int = 0) -> tuple[Run, Loader]:
     path = _file_of(run_dir, rank)
     connection = open_to_read(path)
     try:
         connection.execute("BEGIN")  # everything read here is one moment of the run
         segments = segments_of(connection)
-        loader = Loader(path, connection, segments)
+        loader = Loader(path, connection, segments, since)
         run = _assembled(str(run_dir), connection, segments, loader)
         connection.execute("COMMIT")
     except (*BROKEN, LookupError) as torn:
