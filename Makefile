@@ -51,8 +51,10 @@ docs: $(VENV)/.dev  ## write the generated pages, and a report of the demo into 
 	$(BIN)/python scripts/make_docs.py
 	$(BIN)/python scripts/make_report.py
 
-scoreboard: $(VENV)/.dev  ## how good the diagnosis is: make scoreboard CORPUS=folder-with-labels.json
-	$(BIN)/python benchmarks/diagnosis.py $(CORPUS)
+SEEDS ?= 0
+scoreboard: $(VENV)/.dev  ## how good the diagnosis is: the zoo on one seed; CORPUS=folder-with-labels.json adds real logs
+	$(BIN)/bedside zoo score --seeds $(SEEDS)
+	@if [ -n "$(CORPUS)" ]; then $(BIN)/python benchmarks/diagnosis.py $(CORPUS); fi
 
 benchmarks: $(VENV)/.dev  ## what watching costs
 	$(BIN)/python benchmarks/overhead.py
