@@ -51,9 +51,12 @@ web:  ## build the front end of reports and the live page; needs node, which use
 test: lint browser  ## lint, then every test
 	$(BIN)/pytest -n 2
 
-docs: $(VENV)/.dev  ## write the generated pages, and a report of the demo into the README
+docs: $(VENV)/.dev  ## write the generated pages, and build the documentation as a site in site/
 	$(BIN)/python scripts/make_docs.py
-	$(BIN)/python scripts/make_report.py
+	$(BIN)/zensical build --clean --strict
+
+pictures: $(VENV)/.dev browser  ## make the pictures of the README anew, from a run trained now
+	$(BIN)/python scripts/make_pictures.py
 
 SEEDS ?= 0
 scoreboard: $(VENV)/.dev  ## how good the diagnosis is: the zoo on one seed; CORPUS=folder-with-labels.json adds real logs
