@@ -39,6 +39,7 @@ class Limits:
     negligible: float = 0.005  # of the level: a gain that nobody would wait hours for
     part: float = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
     noise: float = 3.0  # standard errors of a level: what two levels of one flat curve differ by at most
+    sure: float = 1.64  # standard errors: 95 % on one side
     chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
     otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
     still: float = 0.05  # of the level it began at: a training loss that changed by less is as flat as validation
@@ -186,9 +187,16 @@ def _flat_since(values: Values) -> int | None:
         enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
         first = float(stretch[0]) - after  # the first evaluation of it may not stand out either
         stands_out = first > enough + LIMITS.noise * noise_level(stretch)
-        if before - after <= enough and not stands_out and not _falls(stretch, enough):
+        if before - after <= enough and not stands_out and _is_flat(stretch, level):
             return start
     return None
+
+
+def _is_flat(values: Values, level: float) -> bool:
+    """Whether a fall that matters is ruled out: many noisy evaluations show it, a few do not."""
+    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
+    error = noise_level(values) * math.sqrt(12 / len(values))  # of a straight line's rise over so many readings
+    return -change + LIMITS.sure * error <= LIMITS.still * level
 
 
 def _falls(values: Values, by: float) -> bool:
@@ -374,7 +382,9 @@ def _falling_before_the_end_of_the_rate(flat: Flat) -> bool | None:
 CAUSES = (
     Cause("normal-convergence", "normal convergence", _convergence),
     Cause("plateau", "a saddle or a plateau", _plateau, "overfit-one-batch", PLATEAUS),
-    Cause("learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate", SCHEDULES),
+    Cause(
+        "learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate", SCHEDULES
+    ),
     Cause(
         "broken-evaluation",
         "an evaluation that returns the same number or looks at a stale checkpoint",
@@ -382,5 +392,11 @@ CAUSES = (
         "repeat-validation",
         ("frozen-validation",),
     ),
-    Cause("silent-overfitting", "silent overfitting", _overfitting, "evaluate-training-data", ("overfitting", "overconfident")),
+    Cause(
+        "silent-overfitting",
+        "silent overfitting",
+        _overfitting,
+        "evaluate-training-data",
+        ("overfitting", "overconfident"),
+    ),
 )

@@ -49,9 +49,7 @@ class Cause(Generic[Facts]):
     named_by: tuple[str, ...] = ()  # rules whose finding is this cause
 
 
-def weighed(
-    causes: Sequence[Cause[Facts]], facts: Facts, found: Sequence[Finding] = ()
-) -> tuple[Hypothesis, ...]:
+def weighed(causes: Sequence[Cause[Facts]], facts: Facts, found: Sequence[Finding] = ()) -> tuple[Hypothesis, ...]:
     """Every cause with its weight, heaviest first; empty if the run says too little to weigh them.
 
     A cause that a rule has found is the heaviest, whatever the signs: findings and hypotheses are one judgement.
