@@ -181,7 +181,7 @@ def test_report_writes_a_page(bedside, tmp_path):
     assert (code, out) == (0, "page.html: sick.csv is sick\n")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert "About NUM101" in page
+    assert "NUM101 nonfinite-loss" in page
 
 
 def test_report_says_when_it_cannot_write(bedside):
