@@ -14,14 +14,15 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-
-from healthy import healthy_run
 
 from bedside.diagnosis.engine import examine
 from bedside.finding import Diagnosis, Severity
 from bedside.record.sqlite.reader import open_run
+from bedside.zoo.contradictions import contradictions
 from bedside.zoo.specimens import ZOO
+from healthy import healthy_run
 
 # Drawn so that training falls epoch by epoch and validation does not follow: that is what the answer says.
 DRAWN_TRUTH = {"fine_tuning_staircase": ("silent-overfitting", "normal-convergence")}
@@ -114,7 +115,7 @@ def brier(claims: Sequence[Claim]) -> float:
 def reliability(claims: Sequence[Claim]) -> list[tuple[str, int, float, float]]:
     """Per band: how many claims, how sure on average, and how often right."""
     rows = []
-    for low, high in zip(EDGES, EDGES[1:], strict=False):
+    for low, high in pairwise(EDGES):
         band = [each for each in claims if low <= each.sure < high or (high == 1.0 and each.sure == 1.0)]
         if band:
             said = sum(each.sure for each in band) / len(band)
@@ -146,11 +147,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     weighed: list[Claim] = []
     found: list[Claim] = []
+    against: list[str] = []
     verdicts = {True: {"sick": 0, "unclear": 0, "healthy": 0}, False: {"sick": 0, "unclear": 0, "healthy": 0}}
     for name, sick, expected, diagnosis in zoo_runs(options.cache):
         verdicts[sick][diagnosis.verdict] += 1
         weighed += hypotheses(diagnosis, TRUTH.get(name, ()) if sick else (HARMLESS,))
         found += findings(diagnosis, expected)
+        against += [f"{name}: {each}" for each in contradictions(diagnosis)]
     drawn = {"sick": 0, "unclear": 0, "healthy": 0}
     for seed in range(options.drawn):
         run = healthy_run(seed)
@@ -158,6 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drawn[diagnosis.verdict] += 1
         weighed += hypotheses(diagnosis, DRAWN_TRUTH.get(run.name.rsplit(" ", 1)[0], (HARMLESS,)))
         found += findings(diagnosis, ())
+        against += [f"{run.name}: {each}" for each in contradictions(diagnosis)]
     text = "\n\n".join(
         [
             "# How far to trust the percentages",
@@ -176,7 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ),
         ]
     )
-    print(text)
+    text += f"\n\n## Reports that contradict themselves\n\n{len(against)}."
+    print(text, *against, sep="\n")
     if options.write:
         options.write.write_text(text + "\n", encoding="utf-8")
     return 0

@@ -186,7 +186,7 @@ def _flat_since(values: Values) -> int | None:
         slack = LIMITS.noise * noise_level(stretch) / math.sqrt(ends)
         enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
         first = float(stretch[0]) - after  # the first evaluation of it may not stand out either
-        stands_out = first > enough + LIMITS.noise * noise_level(stretch)
+        stands_out = first > min(enough + LIMITS.noise * noise_level(stretch), LIMITS.still * level)
         if before - after <= enough and not stands_out and _is_flat(stretch, level):
             return start
     return None
