@@ -65,7 +65,7 @@ class Limits:
     trusted: int = 5  # evaluations: two before the best, three after it
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
-    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker Debugger's overfit rule: 0.1)
+    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker: 0.1)
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
