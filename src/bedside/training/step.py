@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +41,7 @@ class Training:
     optimizer: Optimizer | None = None
     forward: Forward | None = None
     loop: Loop = field(default_factory=Loop)
+    before_update: Callable[[], None] | None = None  # called when the gradients are complete, before clipping
 
     def __post_init__(self) -> None:
         self.loss = BatchLoss(self.model, self.loss_fn, self.forward)
@@ -97,9 +98,11 @@ class Training:
 
     def _update(self, optimizer: Optimizer) -> None:
         loop = self.loop
+        if loop.scaler is not None:
+            loop.scaler.unscale_(optimizer)
+        if self.before_update is not None:
+            self.before_update()
         if loop.clip is not None and math.isfinite(loop.clip):
-            if loop.scaler is not None:
-                loop.scaler.unscale_(optimizer)
             nn.utils.clip_grad_norm_(self.model.parameters(), loop.clip)
         if loop.scaler is not None:
             loop.scaler.step(optimizer)
