@@ -20,6 +20,7 @@ from bedside.commands.compare import compare
 from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
+from bedside.commands.lab import lab
 from bedside.commands.report import report
 from bedside.commands.rules import rules
 from bedside.commands.zoo import zoo
@@ -62,7 +63,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, diagnose, compare, explain, rules, report, zoo):
+for each in (demo, diagnose, compare, explain, rules, report, lab, zoo):
     commands.add_command(each)
 
 

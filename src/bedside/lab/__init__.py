@@ -55,7 +55,7 @@ EXPERIMENTS = {
 
 _OTHERS = {"Loop": "bedside.training.step", "Treatment": "bedside.lab.treatments"}
 
-__all__ = [*EXPERIMENTS, *_OTHERS, "EXPERIMENTS"]  # noqa: PLE0604  # the catalogue is the list
+__all__ = [*EXPERIMENTS, *_OTHERS, "EXPERIMENTS"]  # the catalogue is the list
 
 
 class _Lab(ModuleType):

@@ -47,6 +47,7 @@ class LayerUnits:
     rare: tuple[int, ...]  # in fewer than one of a hundred
     saturated: tuple[int, ...]  # in their flat part over all examples
     activity: tuple[float, ...]  # per unit: share of positions at which it fires
+    fed_by: str  # the last module with parameters before it, whose outputs these units are
 
     @property
     def share(self) -> float:
@@ -80,9 +81,10 @@ class DeadUnits(Result):
             what = "dead" if layer.dead or not layer.saturated else "saturated"
             rare = f", {len(layer.rare)} rarely fire" if layer.rare else ""
             units_ = f": units {listed(map(str, which), 12)}" if which else ""
-            yield f"  {layer.name:<{width}}  {len(which):>4} of {layer.units:<5} {what} ({percent(layer.share)}){rare}{units_}"
+            told = f"{len(which):>4} of {layer.units:<5} {what} ({percent(layer.share)})"
+            yield f"  {layer.name:<{width}}  {told}{rare}{units_}"
         if self.worst.share > Limits.many_dead:
-            yield f"  Try: lab.trial with re-initialised units, a lower learning rate, or LeakyReLU in {self.worst.name}."
+            yield f"  Try: lab.trial, which re-initialises dead units; a lower rate; LeakyReLU in {self.worst.name}."
 
     def draw(self, *axes: Axes) -> None:
         (ax,) = axes
@@ -124,8 +126,8 @@ def _no_loss(output: Any, batch: Any) -> Tensor:
 class _Counter:
     """Positions seen, at which each unit fired, and at which it was saturated."""
 
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
+    def __init__(self, kind: Kind, fed_by: str) -> None:
+        self.kind, self.fed_by = kind, fed_by
         self.seen = 0
         self.fired: Tensor | None = None
         self.flat: Tensor | None = None
@@ -141,15 +143,16 @@ class _Counter:
         self.seen += by_unit.shape[0]
 
     def described(self, name: str) -> LayerUnits:
-        assert self.fired is not None and self.flat is not None  # it was made at its first output
+        assert self.fired is not None
+        assert self.flat is not None
         share = (self.fired / max(1, self.seen)).tolist()
         dead = tuple(unit for unit, each in enumerate(share) if each == 0 and self.kind.dies)
         rare = tuple(unit for unit, each in enumerate(share) if 0 < each < Limits.rarely and self.kind.dies)
         flat = tuple(torch.nonzero(self.flat == self.seen).flatten().tolist()) if self.kind.saturates else ()
-        return LayerUnits(name, self.kind.name, len(share), dead, rare, flat, tuple(share))
+        return LayerUnits(name, self.kind.name, len(share), dead, rare, flat, tuple(share), self.fed_by)
 
 
-class _Calls(TorchFunctionMode):
+class _Calls(TorchFunctionMode):  # type: ignore[misc]  # torch is not followed by the type checker
     """Sees every call of a non-linearity and knows which module it happens in."""
 
     def __init__(self, model: nn.Module, counters: dict[str, _Counter]) -> None:
@@ -157,13 +160,14 @@ class _Calls(TorchFunctionMode):
         self._model, self._counters = model, counters
         self._inside: list[tuple[nn.Module, str]] = []
         self._number = Numbered()
+        self._last = ""  # module with parameters that has ended
         self._depth = 0
         self._cleanup = ExitStack()
 
     def __enter__(self) -> _Calls:
         for name, module in self._model.named_modules():
             enter = module.register_forward_pre_hook(self._entering(module, name))
-            leave = module.register_forward_hook(self._leaving, always_call=True)
+            leave = module.register_forward_hook(self._leaving(module, name), always_call=True)
             self._cleanup.callback(enter.remove)
             self._cleanup.callback(leave.remove)
         super().__enter__()
@@ -179,8 +183,15 @@ class _Calls(TorchFunctionMode):
 
         return hook
 
-    def _leaving(self, *_: Any) -> None:
-        self._inside.pop()
+    def _leaving(self, module: nn.Module, name: str) -> Callable[..., None]:
+        has_parameters = any(True for _ in module.parameters(recurse=False))
+
+        def hook(*_: Any) -> None:
+            self._inside.pop()
+            if has_parameters:
+                self._last = name
+
+        return hook
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(function, "__name__", "")
@@ -194,5 +205,5 @@ class _Calls(TorchFunctionMode):
             return output
         module, path = self._inside[-1] if self._inside else (None, "")
         if output.ndim > 1 and (known := self._number(call_name(module, path, name))) is not None:
-            self._counters.setdefault(known, _Counter(kind)).add(output)
+            self._counters.setdefault(known, _Counter(kind, self._last)).add(output)
         return output

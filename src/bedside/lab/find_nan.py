@@ -1,13 +1,13 @@
 """Which parameters and buffers hold NaN or Inf, by name, with how many and where the first one is.
 
-    >>> import torch
-    >>> from bedside import lab
-    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))
-    >>> with torch.no_grad():
-    ...     _ = model[0].weight[1, 2].fill_(float("nan"))
-    >>> print(lab.find_nan(model))
-    1 of 7 tensors is not finite:
-      parameter 0.weight: 1 NaN of 16, the first at [1, 2]
+>>> import torch
+>>> from bedside import lab
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))
+>>> with torch.no_grad():
+...     _ = model[0].weight[1, 2].fill_(float("nan"))
+>>> print(lab.find_nan(model))
+1 of 7 tensors is not finite:
+  parameter 0.weight: 1 NaN of 16, the first at [1, 2]
 """
 
 from __future__ import annotations

@@ -26,20 +26,20 @@ class FixedLoss:
         self.parameters = [each for each in self.model.parameters() if each.requires_grad]
         self.origin = [each.detach().clone() for each in self.parameters]
 
-    @torch.no_grad()
     def __call__(self) -> float:
-        return sum(float(self.training.loss(each)) for each in self.batches) / len(self.batches)
+        with torch.no_grad():
+            return sum(float(self.training.loss(each)) for each in self.batches) / len(self.batches)
 
-    @torch.no_grad()
     def at(self, offsets: list[Tensor]) -> float:
         """The loss at the original weights plus these offsets; the weights are put back."""
-        try:
+        with torch.no_grad():
             for each, start, offset in zip(self.parameters, self.origin, offsets, strict=True):
                 each.copy_(start + offset)
-            return self()
-        finally:
-            for each, start in zip(self.parameters, self.origin, strict=True):
-                each.copy_(start)
+            try:
+                return self()
+            finally:
+                for each, start in zip(self.parameters, self.origin, strict=True):
+                    each.copy_(start)
 
     def gradient(self) -> list[Tensor]:
         """Of the mean loss, at the present weights."""

@@ -109,7 +109,9 @@ def gradient_flow(
             taken += 1
             if not math.isfinite(loss):
                 break
-    return GradientFlow(tuple(range(taken)), {name: tuple(each) for name, each in curves.items()}, f"{taken} steps taken now")
+    return GradientFlow(
+        tuple(range(taken)), {name: tuple(each) for name, each in curves.items()}, f"{taken} steps taken now"
+    )
 
 
 def _recorded(source: Any) -> GradientFlow:

@@ -99,7 +99,9 @@ class GradientSummary(Result):
         ax.bar(range(len(names)), norms, color=[colours.get(layer.status, "#e5484d") for layer in self.layers])
         middle = _median([layer.norm for layer in self.layers])
         if middle > 0:
-            ax.axhspan(middle / Limits.healthy, middle * Limits.healthy, color="#30a46c", alpha=0.12, label="healthy band")
+            ax.axhspan(
+                middle / Limits.healthy, middle * Limits.healthy, color="#30a46c", alpha=0.12, label="healthy band"
+            )
             ax.legend()
         ax.set_yscale("log")
         ax.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
@@ -133,7 +135,11 @@ def gradient_summary(
                 expected="a call between loss.backward() and optimizer.zero_grad(), or a loader to compute them on",
                 try_="lab.gradient_summary(model, loader, loss_fn)",
             )
-        return summarised(norms, weight_layers(model), "the gradients at hand" if loader is None else f"the first {batches} of the loader")
+        return summarised(
+            norms,
+            weight_layers(model),
+            "the gradients at hand" if loader is None else f"the first {batches} of the loader",
+        )
     run = run_of(model)
     norms = recorded_norms(run, last)
     return summarised(norms, set(norms), f"the last {last} records of {run.name}")

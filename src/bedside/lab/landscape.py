@@ -22,7 +22,7 @@ from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.lab.session import session
 from bedside.training.forward import Forward, LossFunction
-from bedside.wording import number
+from bedside.wording import number, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,9 @@ class Landscape(Result):
         lowest = np.unravel_index(np.nanargmin(grid), grid.shape)
         where = ", ".join(number(self.at[index]) for index in reversed(lowest[-self.dimensions :]))
         yield (
-            f"Loss {number(self.loss)} at the weights; {number(float(np.nanmin(grid)))} to {number(float(np.nanmax(grid)))} "
-            f"within ±{number(self.at[-1])} along {self.dimensions} random direction{'s' if self.dimensions > 1 else ''}."
+            f"Loss {number(self.loss)} at the weights; {number(float(np.nanmin(grid)))} to "
+            f"{number(float(np.nanmax(grid)))} within ±{number(self.at[-1])} along "
+            f"{plural(self.dimensions, 'random direction')}."
         )
         at_the_weights = all(self.at[index] == 0 for index in lowest[-self.dimensions :])
         yield "  The lowest point is at the weights." if at_the_weights else f"  The lowest point is at ({where})."
@@ -57,7 +58,11 @@ class Landscape(Result):
         if self.dimensions == 1:
             ax.plot(self.at, self.losses[0], marker=".")
             ax.axvline(0, color="grey", linewidth=0.8)
-            ax.set(xlabel="along the direction (1 = as long as the weights)", ylabel="loss", title="The loss around the weights")
+            ax.set(
+                xlabel="along the direction (1 = as long as the weights)",
+                ylabel="loss",
+                title="The loss around the weights",
+            )
             return
         finite = np.nan_to_num(np.asarray(self.losses), posinf=np.nan)
         drawn = ax.contourf(self.at, self.at, finite, levels=20, cmap="viridis")

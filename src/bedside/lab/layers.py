@@ -34,7 +34,7 @@ def gradient_norms(model: nn.Module) -> dict[str, float]:
 
 
 def weight_layers(model: nn.Module) -> set[str]:
-    """Layers with a matrix: those between which gradients are compared (norm layers and biases have their own scale)."""
+    """Layers with a matrix: those between which gradients are compared (norm layers have a scale of their own)."""
     return {layer_of(name) for name, each in model.named_parameters() if each.requires_grad and each.ndim >= 2}
 
 

@@ -85,10 +85,10 @@ def read_curve(rates: Values, repeats: Values, limits: Limits | None = None) -> 
     together = np.stack([row[:length] for row in rows])
     mean, log = together.mean(0), np.log10(rates[:length])
     noise = _noise(repeats[:, : max(8, length // 4)]) / math.sqrt(len(rows))
-    raw = repeats[:, :length]
-    points = [_steepest(log, row) for row in raw]
-    steepest = _steepest(log, raw.mean(0))
     minimum = int(np.argmin(mean))
+    end = max(minimum + 1, length // 2)  # what comes after the lowest point is bouncing, not falling
+    points = [_steepest(log[:end], row[:end]) for row in repeats]
+    steepest = _steepest(log[:end], repeats[:, :end].mean(0))
     fall = float(mean[0] - mean[minimum])
     reason = ""
     if fall < limits.fall * abs(mean[0]) or fall < limits.noise * noise * math.sqrt(1 - limits.smoothing):
@@ -140,7 +140,7 @@ def _valley(log: Values, losses: Values) -> float:
         if length > best_length:
             best_length, best_end = length, place
     start = best_end - best_length
-    return float(log[start + int(round(best_length * 2 / 3))])
+    return float(log[start + round(best_length * 2 / 3)])
 
 
 def _divergence(rates: Values, losses: Values, noise: float) -> float:

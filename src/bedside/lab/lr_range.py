@@ -41,6 +41,7 @@ class Limits:
     below: float = 30.0  # times less than the steepest point: the smallest fork
     most: int = 8  # forks
     tail: float = 0.25  # of a fork: the part whose mean loss decides
+    gain: float = 3.0  # standard errors of the difference from not training at all: less may be chance
     tie: float = 1.0  # standard errors of the paired difference: closer forks count as equal
 
 
@@ -81,7 +82,8 @@ class LrRange(Result):
     def lines(self) -> Iterator[str]:
         if self.usable:
             low, high = self.band
-            yield f"Use a learning rate of about {number(self.suggestion, 2)} ({number(low, 2)} to {number(high, 2)} did as well): {self.reason}."
+            around = f"{number(low, 2)} to {number(high, 2)} did as well" if high > low else "no other fork did as well"
+            yield f"Use a learning rate of about {number(self.suggestion, 2)} ({around}): {self.reason}."
         else:
             yield f"Do not use this: {self.reason}."
         yield from (f"  Warning: {each}." for each in self.warnings)
@@ -100,7 +102,9 @@ class LrRange(Result):
         left, right = axes
         curve = self.curve
         left.semilogx(curve.rates, curve.losses, color="#3b82f6")
-        left.fill_between(curve.rates, curve.low, curve.high, color="#3b82f6", alpha=0.2, label=f"{self.repeats} repeats")
+        left.fill_between(
+            curve.rates, curve.low, curve.high, color="#3b82f6", alpha=0.2, label=f"{self.repeats} repeats"
+        )
         for name, rate, style in (("steepest", curve.steepest, ":"), ("diverges", curve.divergence, "--")):
             if math.isfinite(rate):
                 left.axvline(rate, color="grey", linestyle=style, label=f"{name} {number(rate, 2)}")
@@ -108,11 +112,19 @@ class LrRange(Result):
             left.axvline(self.suggestion, color="#e5484d", label=f"use {number(self.suggestion, 2)}")
         finite = [value for value in curve.losses if math.isfinite(value)]
         if finite:
-            left.set_ylim(min(finite) - 0.05 * abs(min(finite)), curve.losses[0] + 0.5 * (curve.losses[0] - min(finite)) + 1e-9)
+            left.set_ylim(
+                min(finite) - 0.05 * abs(min(finite)), curve.losses[0] + 0.5 * (curve.losses[0] - min(finite)) + 1e-9
+            )
         left.set(xlabel="learning rate", ylabel="loss, smoothed", title="Sweep")
         left.legend(fontsize=8)
         good = [each for each in self.forks if math.isfinite(each.loss)]
-        right.errorbar([each.rate for each in good], [each.loss for each in good], [each.error for each in good], marker="o", capsize=3)
+        right.errorbar(
+            [each.rate for each in good],
+            [each.loss for each in good],
+            [each.error for each in good],
+            marker="o",
+            capsize=3,
+        )
         for each in self.forks:
             if not math.isfinite(each.loss):
                 right.axvline(each.rate, color="#e5484d", alpha=0.4)
@@ -158,15 +170,19 @@ def lr_range(
         shares = _shares(at.training.needed_optimizer())
         sweeps = np.full((repeats, points), np.nan)
         for repeat in range(repeats):
-            losses = list(shown(_sweep(at, rates, shares, repeat * points), f"sweep {repeat + 1}", total=points, show=progress))
+            losses = list(
+                shown(_sweep(at, rates, shares, repeat * points), f"sweep {repeat + 1}", total=points, show=progress)
+            )
             sweeps[repeat, : len(losses)] = losses
         curve = read_curve(rates, sweeps)
-        forks = _forked(at, _candidates(curve, low, high), shares, fork_steps, progress) if fork_steps else ()
+        candidates = _candidates(curve, low, high) if fork_steps else []
+        forks = _forked(at, candidates, shares, fork_steps, progress)
+        control = list(_fork(at, 0.0, shares, fork_steps))
         odd = unrepresentative(at.training.loss, at.training.batches.first(24))
-    return _decided(curve, forks, repeats, odd)
+    return _decided(curve, forks, control, repeats, odd)
 
 
-def _decided(curve: Curve, forks: Sequence[Fork], repeats: int, odd: str) -> LrRange:
+def _decided(curve: Curve, forks: Sequence[Fork], control: Sequence[float], repeats: int, odd: str) -> LrRange:
     warnings = [odd] if odd else []
     finite = [each for each in forks if math.isfinite(each.loss)]
     if not forks:
@@ -178,17 +194,20 @@ def _decided(curve: Curve, forks: Sequence[Fork], repeats: int, odd: str) -> LrR
     if not curve.usable:
         warnings.append(f"the sweep gives no answer ({curve.reason}); the forks alone decide")
     best = min(finite, key=lambda each: each.loss)
-    start = float(np.mean([each.losses[0] for each in finite]))
-    if best.loss >= start - Limits.tie * _spread(best):
+    if not _improves(best, control):
         reason = "no rate improved the loss within a fork: more steps are needed, or the model cannot learn"
         return LrRange(math.nan, False, reason, tuple(warnings), curve, tuple(forks), repeats)
     tied = [each.rate for each in finite if each.loss - best.loss <= Limits.tie * each.error]
-    rate = math.exp(sum(map(math.log, tied)) / len(tied))
+    rate = tied[0] if len(tied) == 1 else math.exp(sum(map(math.log, tied)) / len(tied))
     if max(tied) > 10.5 * min(tied):
-        warnings.append(f"rates from {number(min(tied), 2)} to {number(max(tied), 2)} cannot be told apart in so few steps")
+        warnings.append(
+            f"rates from {number(min(tied), 2)} to {number(max(tied), 2)} cannot be told apart in so few steps"
+        )
     rates = [each.rate for each in forks]
     if best.rate == min(rates) or (best.rate == max(rates) and len(finite) == len(forks)):
-        warnings.append(f"the best fork is at the edge of those tried ({listed([number(each, 2) for each in rates], 8)})")
+        warnings.append(
+            f"the best fork is at the edge of those tried ({listed([number(each, 2) for each in rates], 8)})"
+        )
     told = f"the best of {len(forks)} forks of {len(best.losses)} steps"
     return LrRange(rate, True, told, tuple(warnings), curve, tuple(forks), repeats)
 
@@ -221,12 +240,9 @@ def _candidates(curve: Curve, low: float, high: float) -> list[float]:
     """Rates to fork, half a decade apart, from well below the steepest point to where the sweep diverged."""
     limits = Limits()
     top = min(curve.divergence, high) if math.isfinite(curve.divergence) else high
-    if curve.usable:
-        bottom = curve.steepest / limits.below
-    else:
-        bottom = top / limits.spacing**limits.most
+    bottom = curve.steepest / limits.below if curve.usable else top / limits.spacing**limits.most
     bottom = max(bottom, low, top / limits.spacing ** (limits.most - 1))
-    count = int(math.floor(math.log(top / bottom) / math.log(limits.spacing) + 1e-9)) + 1
+    count = math.floor(math.log(top / bottom) / math.log(limits.spacing) + 1e-9) + 1
     return [top / limits.spacing**place for place in reversed(range(min(count, limits.most)))]
 
 
@@ -236,6 +252,8 @@ def _forked(
     curves = [list(_fork(at, rate, shares, steps)) for rate in shown(rates, "forks", show=progress)]
     tail = max(4, int(Limits.tail * steps))
     ends = [np.asarray(each[-tail:]) if len(each) == steps and np.isfinite(each).all() else None for each in curves]
+    if not curves:
+        return ()
     means = [float(each.mean()) if each is not None else math.inf for each in ends]
     best = ends[int(np.argmin(means))]
     forks = []
@@ -257,5 +275,8 @@ def _fork(at: Session, rate: float, shares: Sequence[float], steps: int) -> Iter
             return
 
 
-def _spread(fork: Fork) -> float:
-    return float(np.std(fork.losses[-max(4, len(fork.losses) // 4) :])) / 2
+def _improves(fork: Fork, control: Sequence[float]) -> bool:
+    """Whether the fork ended below the same batches without any training, beyond chance."""
+    tail = max(4, int(Limits.tail * len(control)))
+    gain = np.asarray(control[-tail:]) - np.asarray(fork.losses[-tail:])
+    return float(gain.mean()) > Limits.gain * float(gain.std()) / math.sqrt(tail)

@@ -30,7 +30,7 @@ from bedside.training.forward import Forward, LossFunction
 from bedside.training.random_state import save_random_state
 from bedside.training.saved import Restore, save
 from bedside.training.step import Loop, Training
-from bedside.wording import listed
+from bedside.wording import listed, plural
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class NanHunt(Result):
 
     def lines(self) -> Iterator[str]:
         if not self.found or self.source is None:
-            yield f"All values are finite over {self.step} step{'' if self.step == 1 else 's'}: loss, gradients and weights."
+            yield f"All values are finite over {plural(self.step, 'step')}: loss, gradients and weights."
             return
         yield f"Step {self.step}, {self.moment}: {self.source.cause} ({self.source.name})."
         if self.operator:
@@ -114,7 +114,9 @@ def _step(at: Session, check: ModuleCheck, step: int) -> NanHunt | None:
             check.begin()
             loss = training.batch_loss(batch)
             if not is_finite(loss) or not loss.requires_grad:
-                return _forward_hunt(training, number, list(check.guilty), rewind, step) if not is_finite(loss) else None
+                return (
+                    _forward_hunt(training, number, list(check.guilty), rewind, step) if not is_finite(loss) else None
+                )
             loss.backward()
         except RuntimeError as error:
             if "modified by an inplace operation" not in str(error):
@@ -125,7 +127,11 @@ def _step(at: Session, check: ModuleCheck, step: int) -> NanHunt | None:
     if training.optimizer is not None:
         training.optimizer.step()
         if bad_names := _bad_weights(training.model):
-            cause = Source("exploding", "finite gradients, but the optimizer's step made weights that are not finite", BAD_WEIGHTS.cure)
+            cause = Source(
+                "exploding",
+                "finite gradients, but the optimizer's step made weights that are not finite",
+                BAD_WEIGHTS.cure,
+            )
             return NanHunt(True, step, "optimizer", listed(bad_names), "", "", (), None, cause)
     return None
 
@@ -160,21 +166,23 @@ def _forward_hunt(
 
 def _backward_hunt(training: Training, number: int, rewind: list[Restore], step: int) -> NanHunt:
     _again(rewind)
-    names = [name for name, each in training.model.named_parameters() if each.grad is not None and not is_finite(each.grad)]
+    names = [
+        name for name, each in training.model.named_parameters() if each.grad is not None and not is_finite(each.grad)
+    ]
     for each in training.model.parameters():
         each.grad = None
     with with_lines():
         operation = first_bad_node(training.batch_loss(training.batches[number]))
     if operation is None:
         return NanHunt(True, step, "backward", listed(names), "", "", (), None, UNKNOWN)
-    return replace(_answer(step, "backward", "", operation), module=f"the backward pass; bad gradients in {listed(names)}")
+    return replace(
+        _answer(step, "backward", "", operation), module=f"the backward pass; bad gradients in {listed(names)}"
+    )
 
 
 def _answer(step: int, moment: str, module: str, operation: Operation) -> NanHunt:
     backward = moment == "backward"
-    source = likely_source(
-        operation.name, operation.operands, operation.result, backward=backward, line=operation.line
-    )
+    source = likely_source(operation.name, operation.operands, operation.result, backward=backward, line=operation.line)
     return NanHunt(
         True, step, moment, module, operation.name, operation.line, operation.operands, operation.result, source
     )

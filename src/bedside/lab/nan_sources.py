@@ -82,21 +82,35 @@ def _by_operator(
         return Source("log(0)", "the logarithm of a probability of zero", "binary_cross_entropy_with_logits instead")
     if operator in ("sqrt", "rsqrt", "norm", "linalg_vector_norm", "cdist", "pow", "std", "acos", "asin", "atan2"):
         if low < 0 and not backward:
-            return Source("sqrt", f"{operator} of a negative number", "clamp at zero, or look for where the sign comes from")
+            return Source(
+                "sqrt", f"{operator} of a negative number", "clamp at zero, or look for where the sign comes from"
+            )
         if zeros or low == 0:
             return Source("sqrt at 0", f"the slope of {operator} at zero is infinite", "sqrt(x + 1e-8)")
-    if operator in ("div", "reciprocal", "mean", "var", "var_mean", "std", "true_divide", "batch_norm", "native_batch_norm"):
+    if operator in (
+        "div",
+        "reciprocal",
+        "mean",
+        "var",
+        "var_mean",
+        "std",
+        "true_divide",
+        "batch_norm",
+        "native_batch_norm",
+    ):
         return Source("0/0", "a division by zero", "add an epsilon to the denominator: x / (y + 1e-8)")
     if operator in ("exp", "expm1", "softmax", "_softmax", "logsumexp", "sinh", "cosh", "softplus"):
         if backward and any(each.inf for each in operands):
             return Source(
-                "large logits", "exp overflowed to infinity in the forward, and infinity times a gradient of zero is NaN",
+                "large logits",
+                "exp overflowed to infinity in the forward, and infinity times a gradient of zero is NaN",
                 "clip or scale before the exp: what is masked or clamped after it still has a gradient",
             )
         limit = min((EXP_LARGEST.get(each.dtype, 88.0) for each in operands), default=88.0)
         if high > limit:
             return Source(
-                "large logits", f"exp of {high:.4g}: more than {limit:.0f} overflows {operands[0].dtype}",
+                "large logits",
+                f"exp of {high:.4g}: more than {limit:.0f} overflows {operands[0].dtype}",
                 "subtract the maximum first, scale or clip the logits, or use log_softmax and logsumexp",
             )
         return Source("large logits", "every entry of a row was masked or infinite", "leave one entry unmasked")

@@ -20,7 +20,19 @@ from torch.utils._pytree import tree_leaves
 
 from bedside.lab.nonfinite import Statistics, is_finite, readable_values, statistics
 
-FILLS = ("fill", "full", "masked_fill", "scalar_tensor", "where", "zeros", "empty", "lift_fresh", "new_full", "triu", "tril")
+FILLS = (
+    "fill",
+    "full",
+    "masked_fill",
+    "scalar_tensor",
+    "where",
+    "zeros",
+    "empty",
+    "lift_fresh",
+    "new_full",
+    "triu",
+    "tril",
+)
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).resolve().parent.parent)
 
@@ -39,7 +51,7 @@ class Operation:
     produces: bool = False
 
 
-class CheckOperations(TorchDispatchMode):
+class CheckOperations(TorchDispatchMode):  # type: ignore[misc]  # torch is not followed by the type checker
     """Notes every operation in this block whose result is not finite."""
 
     def __init__(self) -> None:
@@ -91,7 +103,7 @@ class CheckOperations(TorchDispatchMode):
 def _memory(tensor: Tensor) -> int:
     values = readable_values(tensor)
     try:
-        return (values if values is not None else tensor).untyped_storage().data_ptr()
+        return int((values if values is not None else tensor).untyped_storage().data_ptr())
     except (NotImplementedError, RuntimeError):  # tensors without storage of their own
         return id(tensor)
 

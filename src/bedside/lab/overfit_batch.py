@@ -3,10 +3,11 @@
 A sound model drives the loss of a few fixed examples to its floor. One that cannot will not learn the whole data set
 either, and the way it fails says why. In this order:
 
-1. gradients that reach nothing, or only a part of the model: the graph is disconnected;
+1. parameters that the loss does not depend on: the graph is disconnected;
 2. another learning rate succeeds: it was the rate;
 3. the outputs themselves, trained as free numbers under the same loss, cannot reach a low loss: the loss is the bug;
-4. free outputs can and the model cannot: it lacks capacity, or a layer cuts its outputs off.
+4. gradients that are exactly zero: dead units let nothing through;
+5. none of these, free outputs can and the model cannot: it lacks capacity, or a layer cuts its outputs off.
 
 Dropout is switched off, the optimizer is a fresh Adam without weight decay, and the loss at the end is measured in
 evaluation mode on exactly the rows that were trained on.
@@ -42,6 +43,7 @@ class Limits:
 
     left: float = 0.05  # of the way from the first loss to the floor: what is left when a batch is memorised
     cut_off: float = 0.02  # of the parameters: more than this without a gradient and the graph is in doubt
+    dead: float = 0.5  # of the parameters with a gradient of exactly zero: more than a ReLU net has when it is well
     floor_high: float = 0.3  # of the first loss: free outputs that stay above it show a loss with a floor
 
 
@@ -51,7 +53,7 @@ class Overfit(Result):
 
     experiment = "overfit_batch"
     memorised: bool
-    verdict: str  # memorised, learning rate, disconnected graph, loss, capacity, not finite
+    verdict: str  # memorised, learning rate, disconnected graph, loss, dead units, capacity, not finite
     reason: str
     rows: tuple[int, ...]  # of the first batch
     first_loss: float
@@ -117,7 +119,7 @@ def overfit_batch(
         chosen = list(range(min(rows, rows_in(whole)))) if isinstance(rows, int) else list(rows)
         batch = take_rows(whole, chosen)
         _without_dropout(model)
-        first, starved, cut = _gradients(at.training, batch)
+        first, starved, cut, dead = _gradients(at.training, batch)
         at.rewind()
         _without_dropout(model)
         floor = _floor(at.training, batch, steps)
@@ -125,24 +127,25 @@ def overfit_batch(
         ends: dict[float, tuple[float, float]] = {}  # loss and accuracy
         for rate in () if cut >= 1.0 else rates:
             at.rewind()
-            histories[rate] = list(shown(_trained(at, batch, rate, steps), f"Adam {rate:g}", total=steps, show=progress))
+            histories[rate] = list(
+                shown(_trained(at, batch, rate, steps), f"Adam {rate:g}", total=steps, show=progress)
+            )
             ends[rate] = _measured(at.training, batch)
             if _is_memorised(first, ends[rate][0], floor, limits):
                 break
     rate = min(ends, key=lambda each: (math.isnan(ends[each][0]), ends[each][0]), default=rates[0])
     final, accuracy = ends.get(rate, (first, math.nan))
     memorised = _is_memorised(first, final, floor, limits)
-    if memorised and rate == rates[0]:
-        verdict = "memorised"
-    else:
-        verdict = _verdict(memorised, first, final, floor, cut, limits)
-    reason = _reason(verdict, rate, rates[0], first, final, floor, cut, len(chosen))
+    verdict = (
+        "memorised" if memorised and rate == rates[0] else _verdict(memorised, first, final, floor, cut, dead, limits)
+    )
+    reason = _reason(verdict, rate, rates[0], final, floor, cut, dead, len(chosen))
     return Overfit(
         memorised, verdict, reason, tuple(chosen), first, final, floor, accuracy, rate, histories, tuple(starved)
     )
 
 
-def _verdict(memorised: bool, first: float, final: float, floor: float, cut: float, limits: Limits) -> str:
+def _verdict(memorised: bool, first: float, final: float, floor: float, cut: float, dead: float, limits: Limits) -> str:
     if cut >= 1.0:
         return "disconnected graph"
     if not math.isfinite(final) or not math.isfinite(first):
@@ -151,11 +154,13 @@ def _verdict(memorised: bool, first: float, final: float, floor: float, cut: flo
         return "learning rate"
     if floor > limits.floor_high * abs(first):
         return "loss"
-    return "disconnected graph" if cut > limits.cut_off else "capacity"
+    if cut > limits.cut_off:
+        return "disconnected graph"
+    return "dead units" if dead > limits.dead else "capacity"
 
 
 def _reason(
-    verdict: str, rate: float, usual: float, first: float, final: float, floor: float, cut: float, rows: int
+    verdict: str, rate: float, usual: float, final: float, floor: float, cut: float, dead: float, rows: int
 ) -> str:
     return {
         "memorised": f"the model memorises {rows} examples: model, loss and gradients fit together.",
@@ -165,6 +170,8 @@ def _reason(
         "not finite": f"the loss became {number(final)}: find the operation with lab.nan_hunt.",
         "loss": f"even free outputs stay at a loss of {number(floor)}: the loss or the targets are wrong (a softmax "
         "before a loss that takes its own, targets out of range, a wrong reduction).",
+        "dead units": f"the gradient of {percent(dead)} of the parameters is exactly zero: dead units let nothing "
+        "through. See lab.dead_units.",
         "capacity": f"free outputs reach {number(floor)} but the model stays at {number(final)}: too little capacity, "
         "a bad initialisation, or outputs that cannot reach the targets (an activation on the last layer).",
     }[verdict]
@@ -189,18 +196,19 @@ def _without_dropout(model: nn.Module) -> None:
             module.dropout = 0.0
 
 
-def _gradients(training: Training, batch: Any) -> tuple[float, list[str], float]:
-    """The first loss, the parameters that it sends no gradient to, and their share of all."""
+def _gradients(training: Training, batch: Any) -> tuple[float, list[str], float, float]:
+    """The first loss, the parameters without a gradient, and two shares: those cut off, and those with exactly zero."""
     loss = training.loss(batch)
     named = [(name, each) for name, each in training.model.named_parameters() if each.requires_grad]
     if not loss.requires_grad or not named:
-        return float(loss.detach()), [name for name, _ in training.model.named_parameters()], 1.0
+        return float(loss.detach()), [name for name, _ in training.model.named_parameters()], 1.0, 0.0
     found = torch.autograd.grad(loss, [each for _, each in named], allow_unused=True)
-    starved = [(name, each) for (name, each), grad in zip(named, found, strict=True) if grad is None or not grad.any()]
-    frozen = sum(each.numel() for each in training.model.parameters() if not each.requires_grad)
-    total = sum(each.numel() for _, each in named) + frozen
-    share = (sum(each.numel() for _, each in starved)) / max(1, total)
-    return float(loss.detach()), [name for name, _ in starved], share
+    pairs = [(name, each, gradient) for (name, each), gradient in zip(named, found, strict=True)]
+    starved = [name for name, _, gradient in pairs if gradient is None or not gradient.any()]
+    total = sum(each.numel() for each in training.model.parameters())
+    cut = sum(each.numel() for _, each, gradient in pairs if gradient is None) / total
+    dead = sum(int((gradient == 0).sum()) for _, _, gradient in pairs if gradient is not None) / total
+    return float(loss.detach()), starved, cut, dead
 
 
 def _floor(training: Training, batch: Any, steps: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from torch import nn
@@ -22,6 +23,8 @@ from bedside.lab.result import KIND, Result
 Options = ParamSpec("Options")
 Answer = TypeVar("Answer", bound=Result)
 
+_running: ContextVar[bool] = ContextVar("running", default=False)
+
 MODULE_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 OPTIMIZER_HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
 TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
@@ -32,10 +35,15 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
 
     @functools.wraps(function)
     def run(*args: Options.args, **kwargs: Options.kwargs) -> Answer:
+        if _running.get():  # part of another experiment, whose result is the one to keep
+            return function(*args, **kwargs)
+        token = _running.set(True)
         try:
             result = function(*args, **kwargs)
         except BedsideError as error:
             raise error.at_the_door(f"help(bedside.lab.{function.__name__})") from None
+        finally:
+            _running.reset(token)
         model = args[0] if args else kwargs.get("model")
         for monitor in [each for each in torch_patches.LISTENING if model in (each, each.model)]:
             add_to_record(result, monitor)

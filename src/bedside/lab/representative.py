@@ -44,7 +44,9 @@ def _one_sided(targets: list[Tensor]) -> str:
     whole = torch.cat([each.double().flatten() for each in targets])
     expected = float(whole.var()) / min(each.shape[0] for each in targets)
     if expected > 0 and float(means.var()) > SPREAD * expected:
-        return "targets differ far more between batches than within them, as if the data were sorted: shuffle the loader"
+        return (
+            "targets differ far more between batches than within them, as if the data were sorted: shuffle the loader"
+        )
     return ""
 
 

@@ -38,13 +38,14 @@ class Rerun(Result):
 
     def lines(self) -> Iterator[str]:
         if self.same:
-            yield f"The step gives bitwise the same loss and gradients {self.repeats} times: look at the data and the code."
+            yield f"The step gives bitwise the same result {self.repeats} times: look at the data and the code."
             yield f"  loss {number(self.losses[0])}"
             return
         yield f"The step does not repeat: {len(set(self.losses))} different losses in {self.repeats} repeats."
         yield f"  losses {listed([number(each, 6) for each in self.losses])}"
         if self.different:
-            yield f"  gradients differ, by up to {number(self.largest_difference)} of their norm: {listed(self.different)}"
+            size = number(self.largest_difference)
+            yield f"  gradients differ, by up to {size} of their norm: {listed(self.different)}"
         if self.deterministic_agrees:
             yield "  With torch.use_deterministic_algorithms(True) it repeats: a non-deterministic operation."
         else:
@@ -118,7 +119,10 @@ def _differences(names: list[str], runs: list[Step]) -> tuple[tuple[str, ...], f
 
 def _deterministic(at: Session, data: Any) -> bool:
     """Whether it repeats once torch is told to use deterministic algorithms only."""
-    before, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    before, warn_only = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     try:
         torch.use_deterministic_algorithms(True)
         return _same(_run(at, data), _run(at, data))

@@ -81,7 +81,8 @@ def _save(figure: Figure, path: Path) -> None:
     known = set(figure.canvas.get_supported_filetypes())
     if path.suffix.lstrip(".").lower() not in known:
         raise BadOption(
-            f"No picture can be saved as {path.name!r}.", expected="a name that ends in .png, .svg or .pdf",
+            f"No picture can be saved as {path.name!r}.",
+            expected="a name that ends in .png, .svg or .pdf",
             try_=f"result.plot({str(path.with_suffix('.png'))!r})",
         )
     figure.savefig(path, dpi=80)

@@ -1,12 +1,12 @@
 """Learning-rate schedules, and a look at any of them before it is used.
 
-    >>> import torch
-    >>> from bedside.lab import schedules
-    >>> optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=3e-4)
-    >>> scheduler = schedules.warmup_cosine(optimizer, warmup=100, total=1000)
-    >>> print(schedules.preview(scheduler, 1000))
-    1,000 steps: 3e-6 at the first, 3e-4 at its peak (step 99), 3e-5 at the last; warm-up 10 % of the run.
-    ▁▃▄▅▇██████████████▇▇▇▇▇▇▆▆▆▆▆▅▅▅▅▄▄▄▄▄▃▃▃▃▃▃▂▂▂▂▂▂▂▂▁▁▁▁▁▁
+>>> import torch
+>>> from bedside.lab import schedules
+>>> optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=3e-4)
+>>> scheduler = schedules.warmup_cosine(optimizer, warmup=100, total=1000)
+>>> print(schedules.preview(scheduler, 1000))
+1,000 steps: 3e-6 at the first, 3e-4 at its peak (step 99), 3e-5 at the last; warm-up 10 % of the run.
+▁▃▄▅▇██████████████▇▇▇▇▇▇▆▆▆▆▆▅▅▅▅▄▄▄▄▄▃▃▃▃▃▃▂▂▂▂▂▂▂▂▁▁▁▁▁▁
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def warmup_cosine(optimizer: Optimizer, warmup: int, total: int, floor: float = 
 
 def one_cycle(optimizer: Optimizer, max_lr: float | Sequence[float], total: int, **options: Any) -> OneCycleLR:
     """Torch's own one-cycle policy over `total` steps; `options` are those of `OneCycleLR`."""
-    return OneCycleLR(optimizer, max_lr=list(max_lr) if isinstance(max_lr, Sequence) else max_lr, total_steps=total, **options)
+    return OneCycleLR(
+        optimizer, max_lr=list(max_lr) if isinstance(max_lr, Sequence) else max_lr, total_steps=total, **options
+    )
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ class Preview(Result):
         peak, where = max(rates), rates.index(max(rates))
         rise = f"warm-up {percent(self.warmup)} of the run" if self.warmup else "no warm-up"
         yield (
-            f"{count(len(rates))} steps: {number(rates[0])} at the first, {number(peak)} at its peak (step {count(where)}), "
-            f"{number(rates[-1])} at the last; {rise}."
+            f"{count(len(rates))} steps: {number(rates[0])} at the first, {number(peak)} at its peak "
+            f"(step {count(where)}), {number(rates[-1])} at the last; {rise}."
         )
         if self.ended_at is not None:
             yield f"It ends at step {count(self.ended_at)}: a longer run would fail or stay there."
@@ -103,7 +105,9 @@ class Preview(Result):
 def preview(scheduler: LRScheduler, total: int) -> Preview:
     """Step through `total` steps of the schedule and put scheduler and optimizer back."""
     if total < 1:
-        raise BadOption(f"total={total} steps.", expected="at least one step", try_="schedules.preview(scheduler, 1000)")
+        raise BadOption(
+            f"total={total} steps.", expected="at least one step", try_="schedules.preview(scheduler, 1000)"
+        )
     restore = [save(scheduler), save(scheduler.optimizer)]
     rates: list[tuple[float, ...]] = []
     ended_at = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 from torch.optim import Optimizer
 
@@ -22,6 +24,14 @@ class Session:
 
     training: Training
     state: Preserved
+
+    def evaluated(self, batches: Sequence[Any]) -> float:
+        """The mean loss of these batches in evaluation mode; infinite if it is not a number."""
+        self.training.model.eval()
+        with torch.no_grad():
+            losses = [float(self.training.batch_loss(each)) for each in batches]
+        mean = sum(losses) / len(losses)
+        return mean if math.isfinite(mean) else math.inf
 
     def rewind(self) -> None:
         """Back to the beginning."""

@@ -77,14 +77,18 @@ class Sharpness(Result):
             top = self.eigenvalues[0]
             yield f"  largest curvatures (Hessian eigenvalues): {listed([number(each) for each in self.eigenvalues])}"
             if top > 0:
-                yield f"  plain gradient descent is stable up to a learning rate of about 2 / {number(top)} = {number(2 / top)}"
+                yield f"  gradient descent is stable up to a learning rate of 2 / {number(top)} = {number(2 / top)}"
 
     def draw(self, *axes: Axes) -> None:
         (ax,) = axes
         ax.hist(self.perturbed, bins=12, color="#3b82f6", label="random perturbations")
         ax.axvline(self.loss, color="black", label="unperturbed")
         ax.axvline(self.worst, color="#e5484d", linestyle="--", label="uphill (SAM)")
-        ax.set(xlabel="loss", ylabel="perturbations", title=f"{'Sharp' if self.sharp else 'Flat'}: ratio {number(self.ratio)}")
+        ax.set(
+            xlabel="loss",
+            ylabel="perturbations",
+            title=f"{'Sharp' if self.sharp else 'Flat'}: ratio {number(self.ratio)}",
+        )
         ax.legend()
 
 
@@ -160,8 +164,10 @@ def _eigenvalues(fixed: FixedLoss, how_many: int) -> list[float]:
     def times(flat: Any) -> Any:
         vector = torch.as_tensor(np.asarray(flat).reshape(-1), dtype=torch.float64)
         parts = [
-            part.view_as(each).to(each) for part, each in
-            zip(vector.split([each.numel() for each in fixed.parameters]), fixed.parameters, strict=True)
+            part.view_as(each).to(each)
+            for part, each in zip(
+                vector.split([each.numel() for each in fixed.parameters]), fixed.parameters, strict=True
+            )
         ]
         return torch.cat([each.flatten().double() for each in fixed.hessian_times(parts)]).cpu().numpy()
 

@@ -1,13 +1,13 @@
 """What is wrong with the numbers of one batch, before a model sees them.
 
-    >>> import torch
-    >>> from bedside import lab
-    >>> x = torch.tensor([[0.5, float("nan")], [0.1, 2e6]])
-    >>> print(lab.validate_batch((x, torch.tensor([0, 3])), classes=3))
-    The batch has 3 problems:
-      batch[0]: 1 NaN of 4, in rows 0
-      batch[0]: the largest value is 2e6, beyond 100
-      batch[1]: labels from 0 to 3, but there are 3 classes (0 to 2), in rows 1
+>>> import torch
+>>> from bedside import lab
+>>> x = torch.tensor([[0.5, float("nan")], [0.1, 2e6]])
+>>> print(lab.validate_batch((x, torch.tensor([0, 3])), classes=3))
+The batch has 3 problems:
+  batch[0]: 1 NaN of 4, in rows 0
+  batch[0]: the largest value is 2e6, beyond 100
+  batch[1]: labels from 0 to 3, but there are 3 classes (0 to 2), in rows 1
 """
 
 from __future__ import annotations
@@ -107,7 +107,11 @@ def _problems(where: str, tensor: Tensor, rows: int, largest: float) -> Iterator
 def _labels(batch: Any, tensors: list[tuple[str, Tensor]]) -> tuple[str, Tensor] | None:
     """The whole-number tensor with a label's name, or the last one of a tuple."""
     whole = [(where, each) for where, each in tensors if not each.is_floating_point() and not each.is_complex()]
-    named = [(where, each) for where, each in whole if any(f"'{name}'" in where or where.endswith(f".{name}") for name in TARGETS)]
+    named = [
+        (where, each)
+        for where, each in whole
+        if any(f"'{name}'" in where or where.endswith(f".{name}") for name in TARGETS)
+    ]
     if named:
         return named[0]
     return whole[-1] if whole and isinstance(batch, list | tuple) else None
