@@ -7,7 +7,6 @@ loss that is no longer finite is looked at at once.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -16,9 +15,11 @@ from numpy.typing import NDArray
 
 from bedside.collect.sampling.intervals import GRACE_STEPS
 from bedside.diagnosis.engine import as_story, run_rules
+from bedside.errors import say
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
+from bedside.wording import printable
 
 SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
 GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
@@ -105,9 +106,9 @@ class Voice:
 
 def print_alarm(finding: Finding) -> None:
     """One line on stderr: when, what, where, and the sentence with the number."""
-    print(alarm_line(finding), file=sys.stderr, flush=True)
+    say(alarm_line(finding))
 
 
 def alarm_line(finding: Finding) -> str:
     where = f" in {', '.join(finding.where[:3])}{' …' if len(finding.where) > 3 else ''}" if finding.where else ""
-    return f"bedside: step {finding.first_step}: {finding.code} {finding.name}{where}: {finding.message}"
+    return printable(f"bedside: step {finding.first_step}: {finding.code} {finding.name}{where}: {finding.message}")

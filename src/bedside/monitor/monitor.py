@@ -7,7 +7,6 @@ import functools
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,14 +40,13 @@ from bedside.collect.step.scaler_step import Scaling
 from bedside.collect.step.step_data import Beat
 from bedside.collect.step.step_rows import Pulse
 from bedside.diagnosis.engine import examine
-from bedside.errors import BadOption
+from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
-from bedside.monitor import logged
 from bedside.monitor.alarms import SHARE, Alarms, Voice
 from bedside.monitor.flushing import Writing
+from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Notes
 from bedside.monitor.run_events import Events
-from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
 
@@ -80,6 +78,24 @@ def _unharmed(method: Method) -> Method:
     return safely  # type: ignore[return-value]
 
 
+def _called_by_user(method: Method) -> Method:
+    """What the user calls raises for what the user did wrong, and for nothing else."""
+
+    @functools.wraps(method)
+    def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except BedsideError:
+            raise
+        except Exception as error:
+            if error is self._voice.theirs:
+                raise
+            if not self._off:
+                self._switch_off(method.__name__.strip("_"), error)
+
+    return safely  # type: ignore[return-value]
+
+
 class Monitor:
     """A watched run. `log` what else you know, `diagnose` at any time, `close` when done (or leave the `with`)."""
 
@@ -106,7 +122,7 @@ class Monitor:
         self._events = Events(notes, lambda: self.step)
         self._voice = Voice(on_finding, silent=quiet)
         settings = settings or Settings()
-        self._names = settings.map
+        self._logged = LoggedMetrics(notes.logged, settings.map, notes.has)
         self._rules = settings.rules()
         self._off: str = ""
         self._timed = False  # by whoever called
@@ -175,23 +191,20 @@ class Monitor:
         """The number of the next step; equally, how many steps have been watched so far."""
         return self._resting.step
 
-    def log(self, metrics: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+    @_called_by_user
+    def log(self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, **more: Any) -> None:
         """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
 
-        Names that begin with val_, valid_, eval_ or test_ are validation metrics, and so is everything that is
-        logged together with one of them, or inside `with monitor.validation():`.
+        Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
+        A name without a split is a validation metric when it is logged together with one that has it, or inside
+        `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
+        `step=`, `epoch=` and `tokens=` say when, and are no metrics.
         """
         self._still_open("log")
-        given = {**(metrics or {}), **more}
-        values = {self._names.get(name, name): value for name, value in given.items() if self._names.get(name) != "-"}
-        validating = self._validating or logged.of_validation(values)
-        step = self._events.step
-        # All of them are read before the first is written: either everything is kept, or nothing.
-        numbers = [(logged.vital(name, validating), logged.number(name, value)) for name, value in values.items()]
-        for vital, number in numbers:
-            self._notes.metric(step, vital, number)
-        self._ensemble.tell("metrics_logged", [vital for vital, _ in numbers])
+        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n)
+        self._ensemble.tell("metrics_logged", vitals)
 
+    @_called_by_user
     def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
         """Loss by category: one loss per sample, and the category of each.
 
@@ -219,16 +232,28 @@ class Monitor:
     def validation(self) -> Iterator[None]:
         """Marks an evaluation: what is logged inside is a validation metric."""
         self._still_open("validation")
-        self.wake()
-        self._events.note("validation", {"moment": "begin"})
-        self._validating = self._door.validating = True
+        self._validation_begins()
         try:
             yield
         finally:
-            self._validating = self._door.validating = False
-            self._events.note("validation", {"moment": "end"})
-            self._tell_categories(validating=True)
+            self._validation_ends()
 
+    @_called_by_user
+    def _validation_begins(self) -> None:
+        self._validating = self._door.validating = True
+        self._logged.begin_evaluation()
+        self.wake()
+        self._flush()  # an evaluation may take long, and the steps before it should be safe meanwhile
+        self._events.note("validation", {"moment": "begin"})
+
+    @_called_by_user
+    def _validation_ends(self) -> None:
+        self._validating = self._door.validating = False
+        self._logged.end_evaluation(self._events.step)
+        self._events.note("validation", {"moment": "end"})
+        self._tell_categories(validating=True)
+
+    @_called_by_user
     def epoch(self, number: int | None = None) -> None:
         """An epoch begins here (optional): the mean training loss of the one before is kept beside the steps."""
         self._still_open("epoch")
@@ -242,11 +267,21 @@ class Monitor:
 
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
+        self._catch_up()
+        self._reported_at = self.step
+        try:
+            return examine(self._notes.recorded(), self._rules)
+        except Exception:  # a record that can no longer be read; memory holds the same run, downsampled
+            return examine(self._notes.view(), self._rules)
+
+    @_called_by_user
+    def _catch_up(self) -> None:
+        """Bring everything that waits into the record."""
         self._flush()
         if not self._closed:
             self._events.unused_gradients(self._losses.waiting)
-        self._reported_at = self.step
-        return examine(self._recorded(), self._rules)
+            self._writing.parameters()
+            self._notes.commit()
 
     def close(self, finished: bool | None = True) -> None:
         """Stop listening: every hook and patch is removed, the record is closed, and the report is printed."""
@@ -262,7 +297,11 @@ class Monitor:
         heard = self.step or self._losses.waiting
         if not self._voice.silent and self.rank == 0 and self._reported_at != self.step and heard:
             self._reported_at = self.step
-            print(self.diagnose(), file=sys.stderr, flush=True)
+            self._report()
+
+    @_called_by_user
+    def _report(self) -> None:
+        say(str(self.diagnose()))
 
     def __enter__(self) -> Monitor:
         return self
@@ -273,7 +312,7 @@ class Monitor:
         except Exception as ours:
             if kind is None:  # with an exception of the user's under way, theirs is the one to see
                 raise
-            warnings.warn(f"bedside could not close the record: {ours}", RuntimeWarning, stacklevel=2)
+            warn_safely(f"bedside could not close the record: {ours}")
 
     # What the patches and hooks call, in the order of the loop.
 
@@ -431,12 +470,6 @@ class Monitor:
         self._notes.finding(self._events.step, finding)
         self._voice.say(finding)
 
-    def _recorded(self) -> Run:
-        if not self._closed:
-            self._writing.parameters()
-            self._notes.commit()
-        return self._notes.recorded()
-
     def _detach(self) -> None:
         self.quiet.on = False
         self._ensemble.detach(self.step, self._governor)
@@ -458,8 +491,17 @@ class Monitor:
         self._events.switched_off(where, self._off)
 
     def _at_exit(self) -> None:
-        crashed = hasattr(sys, "last_exc") or hasattr(sys, "last_type")
+        crashed = getattr(sys, "last_type", None)
         self.close(finished=False if crashed else None)
+        if crashed is not None and issubclass(crashed, KeyboardInterrupt):
+            _end_by_interrupt()
+
+
+def _end_by_interrupt() -> None:
+    """Python ends a program that Ctrl-C stopped by that signal (130 in a shell), but forgets to if anything compiled
+    code from text meanwhile, as importing a module with dataclasses for the report does. This reminds it."""
+    with suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")
 
 
 def _several_ranks() -> bool:

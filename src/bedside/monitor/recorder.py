@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.finding import Finding
+from bedside.naming.settle import settle
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run
 from bedside.record.sqlite.reader import open_run, replay
 from bedside.record.sqlite.writer import Store
+
+CLOCK: Key = ("step_time", "")  # every watched step has it
+STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_scale skipped".split())
 
 
 class Notes:
@@ -33,11 +37,13 @@ class Notes:
 
     def view(self) -> Run:
         """The run as it grows, in memory."""
-        return self._growing.run()
+        return settle(self._growing.run())
 
     def recorded(self) -> Run:
-        """The run as it is on disk, with everything that was committed."""
-        return open_run(self.run_dir, self._rank)
+        """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
+        if self._store.behind or self._store.displaced:
+            return self.view()
+        return settle(open_run(self.run_dir, self._rank))
 
     def rows(
         self,
@@ -51,6 +57,14 @@ class Notes:
         keys, at = tuple(columns), np.asarray(steps, np.int64)
         self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
         self._growing.append(keys, at, values)
+
+    def has(self, key: Key) -> bool:
+        """Whether the monitor itself reads this series, step by step (before the first rows: whether it would)."""
+        return key[0] in STEP_VITALS and (self._growing.has_rows(key) or not self._growing.has_rows(CLOCK))
+
+    def logged(self, step: int, key: Key, value: float) -> None:
+        """One number that the user logged."""
+        self.metric(step, key[0], value, key[1])
 
     def metric(self, step: int, vital: str, value: float, owner: str = "", *, live: bool = True) -> None:
         """One number; not `live`: there are too many of its kind to keep in memory."""

@@ -6,14 +6,13 @@ that no forward is heard. Training goes on in any case.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
 
 from bedside.collect.collector import Collector
-from bedside.errors import BadModel
+from bedside.errors import BadModel, warn_safely
 from bedside.monitor.recorder import Notes
 
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
@@ -58,7 +57,7 @@ class Events:
         """One collector was switched off."""
         self.note("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
         message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
-        warnings.warn(message, RuntimeWarning, stacklevel=6)
+        warn_safely(message, stacklevel=6)
 
     def blind(self, model: nn.Module) -> None:
         """Never silently blind: steps are taken, but no forward of the model is ever heard."""
@@ -72,13 +71,11 @@ class Events:
             try_="bedside.watch(model, optimizer) before torch.compile(…), or torch.compile(model) instead",
         )
         self.note("blind", {"model": name})
-        warnings.warn(str(said), RuntimeWarning, stacklevel=2)
+        warn_safely(str(said))
 
     def switched_off(self, where: str, why: str) -> None:
         """All of the monitor was."""
         self.note("switched_off", {"where": where, "error": why, "all": True})
-        warnings.warn(
-            f"bedside stopped listening at step {self._next_step()} ({why}); training goes on unwatched.",
-            RuntimeWarning,
-            stacklevel=5,
+        warn_safely(
+            f"bedside stopped listening at step {self._next_step()} ({why}); training goes on unwatched.", stacklevel=5
         )

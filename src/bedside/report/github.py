@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bedside.finding import Diagnosis, Finding, Severity
 from bedside.report import story as told
 from bedside.report.story import Chapter
+from bedside.wording import printable
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -24,6 +25,8 @@ def diagnosis_to_github(diagnosis: Diagnosis) -> str:
     lines.append(
         f"bedside: {name} · {told.how_long(diagnosis)} · {told.headline(diagnosis)} · {missed} of {every} not examined"
     )
+    if said := told.reason(diagnosis):
+        lines.append(f"bedside: {printable(said)}")
     return "\n".join(lines) + "\n"
 
 

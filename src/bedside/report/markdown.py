@@ -16,6 +16,7 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     whole = told.story(diagnosis)
     name = escaped(told.run_name(diagnosis))
     parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
+    parts += [escaped(told.reason(diagnosis))] if told.reason(diagnosis) else []
     for place, chapter in enumerate(whole.chapters):
         parts += list(_chapter(chapter, diagnosis, full=place == 0))
     parts += map(_question, diagnosis.differential)

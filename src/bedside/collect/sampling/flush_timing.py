@@ -8,10 +8,10 @@ from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS
 
 STEPS = 20  # fetched in one transfer, at least: amortises the wait for a device
 APART = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
-LATER = 1.9  # the same after the first hundreds of steps, when live rules look every few seconds only
+LATER = 0.8  # the same after the first hundreds of steps: with the flush itself, a crash loses less than a second
 MOST = 5000  # steps that wait at most: bounds the memory, however quick they are
-SECONDS = 2.0  # a crash loses at most this much, where fetching makes nobody wait
-DEVICE_SECONDS = 30.0  # and this much where it does: 20 steps, unless they are slower than 1.5 s
+SECONDS = 0.8  # what waits longer is flushed however little it is, where fetching makes nobody wait
+DEVICE_SECONDS = 30.0  # the same where it does: there a crash loses up to 20 steps that are slower than 40 ms
 
 
 class Flushes:

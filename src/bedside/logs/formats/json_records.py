@@ -15,7 +15,8 @@ from bedside.logs.formats.base import Format, Unreadable, encoding_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
-from bedside.logs.step_axis import AXES, axis_of, find_axis, plain
+from bedside.logs.step_axis import axis_of, find_axis
+from bedside.naming.axes import AXES, plain
 from bedside.naming.metric_names import read_name
 from bedside.naming.words import SPLITS
 

@@ -67,13 +67,24 @@ def cut(
         f"SELECT steps, substr(vals, ? * {count} + 1, ? * {count}) FROM {table} WHERE at BETWEEN ? AND ? ORDER BY at",
         (first * dtype.itemsize, width * dtype.itemsize, low, high),
     )
+    left = size_of(connection)  # what lies in a file cannot be longer than it, unless its rows share their pages
     for rows in _chunks(cursor):
+        left -= sum(len(steps) + len(values) for steps, values in rows)
+        if left < 0:
+            raise ValueError("its rows hold more than the file")
         for steps, packed in _decoded(rows, dtype, width):
             if steps[-1] <= last:
                 yield steps, packed
             else:  # a branch was left, or the file was opened, in the middle of what is one block now
                 shown = int(np.searchsorted(steps, last, "right"))
                 yield steps[:shown], packed[:, :shown]
+
+
+def size_of(connection: sqlite3.Connection) -> int:
+    """Bytes of the database as this connection sees it."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(size)
 
 
 def last_key(connection: sqlite3.Connection, table: str, low: int, high: int) -> int | None:

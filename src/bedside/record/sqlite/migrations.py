@@ -25,6 +25,14 @@ from bedside.record.sqlite.schema import APPLICATION_ID, SEGMENT, rows_table
 
 FORMAT_VERSION = 3
 
+# The tables of each version, besides those of the metric sets.
+_SHARED = ("metric_sets", "sparse_keys", "sparse", "events", "findings", "config", "environment")
+TABLES = {
+    1: ("run", *_SHARED),
+    2: ("segments", "parameters", *_SHARED),
+    3: ("segments", "parameters", *_SHARED),
+}
+
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
     """The file's version; an error if it is not ours, or newer than this bedside."""

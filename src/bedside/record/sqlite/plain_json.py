@@ -14,11 +14,17 @@ import numpy as np
 
 
 def to_text(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=False)
+    try:
+        return json.dumps(_plain(value), ensure_ascii=False)
+    except (RecursionError, ValueError):  # it holds itself, or is nested without end: its type is all there is to say
+        return json.dumps(f"<{type(value).__name__}>")
 
 
 def from_text(text: str) -> Any:
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,9 @@ from bedside.record.sqlite.read_only import open_to_read
 from bedside.record.sqlite.run_folder import damaged
 from bedside.record.sqlite.run_segments import Segment, resumes, segments_of
 from bedside.record.sqlite.schema import APPLICATION_ID, HEADER, PARAMETER, RANK_FILE, SEGMENT, rank_file, ranks_in
-from bedside.record.sqlite.series_loading import Loader
+from bedside.record.sqlite.series_loading import BROKEN, Loader
+
+MOST_EVENTS = 200_000  # of each kind of table: more would fill the memory and tell nobody more
 
 
 def is_run(path: Path) -> bool:
@@ -74,7 +76,7 @@ def _opened(run_dir: Path, rank: int) -> tuple[Run, Loader]:
         loader = Loader(path, connection, segments)
         run = _assembled(str(run_dir), connection, segments, loader)
         connection.execute("COMMIT")
-    except (sqlite3.Error, ValueError, TypeError, KeyError) as torn:
+    except (*BROKEN, LookupError) as torn:
         connection.close()
         raise damaged(path, torn) from torn
     return run, loader
@@ -101,40 +103,63 @@ def _file_of(run_dir: Path, rank: int) -> Path:
 
 
 def _assembled(name: str, connection: sqlite3.Connection, segments: Sequence[Segment], loader: Loader) -> Run:
-    events = _rows_shown(segments, connection, "SELECT segment, step, kind, data, time FROM events ORDER BY id")
-    alarms = _rows_shown(segments, connection, "SELECT segment, step, 'alarm', finding, time FROM findings ORDER BY id")
+    notes: list[str] = []
+    found = [
+        *_events(segments, connection, "SELECT segment, step, kind, data, time FROM events ORDER BY id", notes),
+        *_events(segments, connection, "SELECT segment, step, 'alarm', finding, time FROM findings ORDER BY id", notes),
+    ]
     resumed = resumes(segments)
     return Run(
         name,
         keys=loader.keys,
         load=loader,
-        events=sorted([*events, *alarms, *(event for event, _ in resumed)], key=lambda event: event.step),
+        events=sorted([*found, *(event for event, _ in resumed)], key=lambda event: event.step),
         parameters=_parameters(connection),
         config=_facts(connection, "config"),
         environment=_facts(connection, "environment"),
-        notes=[note for _, note in resumed],
+        notes=[*(note for _, note in resumed), *notes, *_not_recorded(found)],
         finished=segments[-1].finished if segments else None,
     )
 
 
-def _rows_shown(segments: Sequence[Segment], connection: sqlite3.Connection, query: str) -> list[Event]:
-    """Events of the branches that were not abandoned."""
+def _events(segments: Sequence[Segment], connection: sqlite3.Connection, query: str, notes: list[str]) -> list[Event]:
+    """Events of the branches that were not abandoned; one that is damaged is left out, with a note."""
     ends = {segment.number: segment.end for segment in segments}
-    return [
-        Event(step, kind, from_text(data), time)
-        for segment, step, kind, data, time in connection.execute(query)
-        if step < ends.get(segment, SEGMENT)
-    ]
+    found: list[Event] = []
+    damaged_ones = 0
+    for count, (segment, step, kind, data, time) in enumerate(connection.execute(query)):
+        if count >= MOST_EVENTS:
+            notes.append(f"Only the first {MOST_EVENTS:,} events were read.")
+            break
+        try:
+            event = Event(int(step), str(kind), dict(from_text(data)), float(time))
+        except (ValueError, TypeError, OverflowError):
+            damaged_ones += 1
+            continue
+        if event.step < ends.get(segment, SEGMENT):
+            found.append(event)
+    if damaged_ones:
+        notes.append(f"{damaged_ones} damaged {'event was' if damaged_ones == 1 else 'events were'} left out.")
+    return found
 
 
 def _parameters(connection: sqlite3.Connection) -> list[Parameter]:
     rows = connection.execute(f"SELECT {', '.join(PARAMETER)} FROM parameters ORDER BY id")
-    found = [dict(zip(PARAMETER, row, strict=True)) for row in rows]
-    yes_or_no = ("trainable", "in_optimizer")  # SQLite keeps them as 0 and 1
-    return [Parameter(**each | {name: bool(each[name]) for name in yes_or_no}) for each in found]
+    kinds = (str, str, int, str, bool, bool, int, int)  # SQLite keeps yes and no as 1 and 0, and lets any cell be text
+    return [Parameter(*(kind(value) for kind, value in zip(kinds, row, strict=True))) for row in rows]
 
 
 def _facts(connection: sqlite3.Connection, table: str) -> dict[str, Any]:
     """What was said last wins: a resume may have changed the learning rate or the machine."""
     rows = connection.execute(f"SELECT key, value FROM {table} ORDER BY segment, rowid")
-    return {key: from_text(value) for key, value in rows}
+    return {str(key): from_text(value) for key, value in rows}
+
+
+def _not_recorded(events: Sequence[Event]) -> list[str]:
+    """What the writer had to drop while the disk was full."""
+    return [
+        f"Some numbers of steps {event.data.get('first')} to {event.data.get('last')} are missing: "
+        f"they could not be written ({event.data.get('why')})."
+        for event in events
+        if event.kind == "not_recorded"
+    ]

@@ -16,10 +16,16 @@ from bedside.record.missing import is_missing, unpack
 from bedside.record.run import Key
 from bedside.record.series import Series, Steps, Values
 from bedside.record.sqlite.blocks import Packed, cut, last_key
+from bedside.record.sqlite.fences import limit_steps
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.run_folder import damaged
 from bedside.record.sqlite.run_segments import Segment
-from bedside.record.sqlite.schema import SEGMENT, as_columns, rows_table
+from bedside.record.sqlite.schema import DTYPES, SEGMENT, as_columns, rows_table
+
+MOST_NAMES = 2**26  # characters of all column names together: a million of them
+MOST_LOGGED = 500_000  # names that were logged now and then
+ROWS = 10_000  # single values fetched at a time
+BROKEN = (sqlite3.Error, ValueError, TypeError, OverflowError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,11 @@ class Loader:
         self._path = path
         self._connection = connection
         weakref.finalize(self, connection.close)
+        self._refuse_too_many_names()
         self.sets = [
             MetricSet(
                 rows_table(set_id),
-                np.dtype(f"<{dtype}"),
+                np.dtype(f"<{DTYPES[DTYPES.index(dtype)]}"),
                 as_columns(from_text(columns)),
                 seen,
                 tuple(self._shown(rows_table(set_id), segments)),
@@ -63,6 +70,12 @@ class Loader:
         dense = [key for each in self.sets for key, seen in zip(each.columns, each.seen, strict=True) if seen]
         self.keys: list[Key] = list(dict.fromkeys([*dense, *self.sparse]))
 
+    def _refuse_too_many_names(self) -> None:
+        (length,) = self._connection.execute("SELECT sum(length(columns)) FROM metric_sets").fetchone()
+        (logged,) = self._connection.execute("SELECT count(*) FROM sparse_keys").fetchone()
+        if (length or 0) > MOST_NAMES or logged > MOST_LOGGED:
+            raise ValueError("it has more names than any run has")
+
     def _shown(self, table: str, segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:
         for low, high in (segment.range for segment in segments):
             newest = last_key(self._connection, table, low, high)
@@ -71,15 +84,16 @@ class Loader:
 
     def __call__(self, keys: Sequence[Key]) -> Iterable[Series]:
         parts: dict[Key, list[tuple[Steps, Values]]] = {key: [] for key in keys}
+        limit_steps(self._connection)
         try:
             for each in self.sets:
                 self._dense(each, set(keys), parts)
             for key in keys:
                 if key in self.sparse:
                     parts[key] += self._sparse_parts(self.sparse[key])
-        except (sqlite3.Error, ValueError) as torn:
+            return [Series(vital, owner, *joined(parts[vital, owner])) for vital, owner in keys]
+        except BROKEN as torn:
             raise damaged(self._path, torn) from torn
-        return [Series(vital, owner, *joined(parts[vital, owner])) for vital, owner in keys]
 
     def batches(self) -> Iterator[tuple[tuple[Key, ...], Steps, Values]]:
         """Everything that lies in metric sets, as it was written: (columns, steps, values), a chunk at a time."""
@@ -110,6 +124,7 @@ class Loader:
         for low, high in self._sparse_ranges:
             rows = self._connection.execute(
                 "SELECT at, value FROM sparse WHERE key = ? AND at BETWEEN ? AND ? ORDER BY at", (key, low, high)
-            ).fetchall()
-            steps = np.array([at for at, _ in rows], np.int64) % SEGMENT
-            yield steps, np.array([np.nan if value is None else value for _, value in rows], np.float64)
+            )
+            while some := rows.fetchmany(ROWS):
+                steps = np.array([at for at, _ in some], np.int64) % SEGMENT
+                yield steps, np.array([np.nan if value is None else value for _, value in some], np.float64)

@@ -1,8 +1,11 @@
 """The writer of a run: one SQLite file per rank, appended to as training goes, safe to kill at any moment.
 
-What was committed is on disk. Whoever writes rows asks for a commit afterwards, which comes about once a second, and at
-once for events and findings, so `kill -9` loses at most one second of writing. Readers in other processes see every
+What was committed is on disk. Whoever writes rows asks for a commit afterwards, which comes about twice a second, and
+at once for events and findings, so `kill -9` loses at most one second of writing. Readers in other processes see every
 commit and disturb nobody.
+
+Once the file is there, nothing here raises for the disk's sake: all writing is done in `commit`, which says once that
+it failed, keeps what it could not write (`unsaved.py`), and tries again later.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.errors import warn_safely
 from bedside.record.joined_series import end_to_end
 from bedside.record.missing import is_missing, pack
 from bedside.record.run import Event, Key, Parameter
@@ -27,11 +32,23 @@ from bedside.record.sqlite.plain_json import from_text, to_text
 from bedside.record.sqlite.run_folder import is_busy, new_file, resumed_file
 from bedside.record.sqlite.run_segments import last_step, segments_of
 from bedside.record.sqlite.schema import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
+from bedside.record.sqlite.unsaved import Apply, Unsaved
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
 
-COMMIT_EVERY = 1.0  # seconds: what a crash may cost; a commit is about 0.1 ms, so this is nothing
+COMMIT_EVERY = 0.5  # seconds: with a flush's own 0.2, a crash costs less than one; a commit takes about 0.1 ms
+RETRY_FIRST, RETRY_LAST = (
+    1.0,
+    30.0,
+)  # seconds between attempts after a failure, doubling: a slow disk must not slow steps
+BUSY_AT_CLOSE = 5000  # milliseconds that the last commit may wait for a reader
+
+# What a value may be refused for.
+NOT_THE_DISK = (
+    *(sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.DataError),
+    *(ValueError, TypeError, OverflowError),
+)
 
 _UPSERT_PARAMETER = (
     f"INSERT INTO parameters ({', '.join(PARAMETER)}) VALUES ({', '.join('?' * len(PARAMETER))}) "
@@ -65,7 +82,13 @@ class Store:
         self._connection = connection
         self._pid = os.getpid()
         self._closed = False
-        self._begin()
+        self._inode = _inode(path)
+        self._unsaved = Unsaved()
+        self._failing: Exception | None = None  # why the last commit failed
+        self._warned = False
+        self._retry, self._retry_after = 0.0, RETRY_FIRST
+        self.displaced = False  # another file, or none, is where ours was: it was moved or deleted
+        self._hold()
         segments = segments_of(connection)
         self.segment = segments[-1].number + 1 if segments else 0
         self.last_step = last_step(segments)
@@ -137,7 +160,7 @@ class Store:
         table.values.append(values)
         table.waiting += values.nbytes
         if table.waiting >= MOST:
-            self._write_block(table)
+            self._gather_block(table)
         self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
 
@@ -149,28 +172,28 @@ class Store:
         if key is None:
             key = self._sparse_ids[vital, owner] = len(self._sparse_ids) + 1
             self._write("INSERT INTO sparse_keys VALUES (?, ?, ?)", (key, vital, owner))
-        self._write("INSERT OR REPLACE INTO sparse VALUES (?, ?, ?)", (key, key_of(self.segment, step), float(value)))
+        row = (key, key_of(self.segment, step), float(value))
+        self._write("INSERT OR REPLACE INTO sparse VALUES (?, ?, ?)", row, step=int(step))
         self.last_step = max(self.last_step, int(step))
         self.commit_if_due()
 
     def event(self, event: Event) -> None:
         if self._usable():
             row = (self.segment, int(event.step), event.kind, to_text(event.data), event.time or time.time())
-            self._write("INSERT INTO events (segment, step, kind, data, time) VALUES (?, ?, ?, ?, ?)", row)
+            self._write("INSERT INTO events (segment, step, kind, data, time) VALUES (?, ?, ?, ?, ?)", row, step=row[1])
             self.commit()
 
     def finding(self, step: int, finding: Finding) -> None:
         """What was alarmed live, and when: readers get it back as an event of kind `alarm`."""
         if self._usable():
             row = (self.segment, int(step), to_text(asdict(finding)), time.time())
-            self._write("INSERT INTO findings (segment, step, finding, time) VALUES (?, ?, ?, ?)", row)
+            self._write("INSERT INTO findings (segment, step, finding, time) VALUES (?, ?, ?, ?)", row, step=row[1])
             self.commit()
 
     def parameters(self, parameters: Sequence[Parameter]) -> None:
         """The model's parameters as they are known now; one that was known by name before is replaced."""
         if self._usable():
-            self._begin()
-            self._connection.executemany(_UPSERT_PARAMETER, [_bindable(each) for each in parameters])
+            self._write_many(_UPSERT_PARAMETER, [_bindable(each) for each in parameters])
 
     def config(self, values: Mapping[str, Any]) -> None:
         self._facts("config", values)
@@ -178,22 +201,24 @@ class Store:
     def environment(self, values: Mapping[str, Any]) -> None:
         self._facts("environment", values)
 
+    @property
+    def behind(self) -> bool:
+        """Whether the file lacks something that was written, because the last commit failed."""
+        return self._failing is not None
+
     def commit(self) -> None:
         """Make everything written so far safe and visible to readers."""
         if self._usable():
             self._committed = time.monotonic()
-            self._write_blocks()
-            try:
-                if self._connection.in_transaction:
-                    self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as busy:
-                if not is_busy(busy):
-                    raise
-                return  # a reader was in the way (rollback journal only): the next commit takes this one along
-            self._begin()
+            self._gather()
+            if self._failing is not None and self._committed < self._retry:
+                self._unsaved.trim()
+                return
+            self._try_to_commit()
+            self._hold()
 
     def commit_if_due(self) -> None:
-        """Commit if the last one is a second old; `metric` does this by itself."""
+        """Commit if the last one is half a second old; `metric` does this by itself."""
         if time.monotonic() - self._committed >= COMMIT_EVERY:
             self.commit()
 
@@ -201,42 +226,90 @@ class Store:
         """Commit and let go of the file; True says that the run ended by itself, False that it failed."""
         if self._closed or os.getpid() != self._pid:
             return
-        self._write_blocks()
+        self._gather()
         done = None if finished is None else int(finished)
         self._write("UPDATE segments SET ended = ?, finished = ? WHERE segment = ?", (time.time(), done, self.segment))
-        self._connection.execute("PRAGMA busy_timeout = 5000")
-        self._connection.execute("COMMIT")
+        with suppress(sqlite3.Error):
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_AT_CLOSE}")
+        self._try_to_commit()
         self._closed = True
-        try:
+        # What fails here leaves the log beside the file, which readers understand as well: somebody is reading, or
+        # there is no room to bring the two together.
+        with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()  # one plain file, easy to copy
-        except sqlite3.OperationalError:
-            pass  # somebody is reading: the log stays beside the file, which readers understand as well
-        self._connection.close()
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _try_to_commit(self) -> None:
+        try:
+            self._begin()
+            self._note_dropped()
+            for change in self._unsaved:
+                _applied(change.apply, self._connection)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as refused:
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            self._not_written(refused)
+            return
+        self._unsaved.saved()
+        self._failing, self._retry_after = None, RETRY_FIRST
+        if not self.displaced and _inode(self.path) != self._inode:
+            self.displaced = True
+            self._warn(f"{self.path} was moved or deleted while it was written; it goes on where it was moved to")
+
+    def _not_written(self, refused: sqlite3.Error) -> None:
+        self._unsaved.trim()
+        if is_busy(refused):
+            return  # a reader was in the way (rollback journal only): the next commit takes this one along
+        self._failing = refused
+        self._retry = time.monotonic() + self._retry_after
+        self._retry_after = min(2 * self._retry_after, RETRY_LAST)
+        self._warn(f"{self.path} cannot be written ({refused}); numbers are kept in memory until there is room again")
+
+    def _warn(self, what: str) -> None:
+        """One warning, however often it fails: the training is what counts."""
+        if not self._warned:
+            self._warned = True
+            warn_safely(f"bedside: {what}. Training goes on.", stacklevel=3)
+
+    def _note_dropped(self) -> None:
+        """The record says by itself which of its steps are missing."""
+        if self._unsaved.dropped is None:
+            return
+        first, last = self._unsaved.dropped
+        data = to_text({"first": first, "last": last, "why": str(self._failing)})
+        self._connection.execute(
+            "INSERT INTO events (segment, step, kind, data, time) VALUES (?, ?, ?, ?, ?)",
+            (self.segment, first, "not_recorded", data, time.time()),
+        )
 
     def _facts(self, table: str, values: Mapping[str, Any]) -> None:
         if self._usable():
-            self._begin()
-            self._connection.executemany(
-                f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
-                [(self.segment, str(key), to_text(value)) for key, value in values.items()],
-            )
+            rows = [(self.segment, str(key), to_text(value)) for key, value in values.items()]
+            self._write_many(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", rows)
 
-    def _write_blocks(self) -> None:
+    def _gather(self) -> None:
         for table in self._sets.values():
             if table.steps:
-                self._write_block(table)
+                self._gather_block(table)
 
-    def _write_block(self, table: _MetricSet) -> None:
+    def _gather_block(self, table: _MetricSet) -> None:
+        """What waits of a table becomes one change."""
         steps, times, values = end_to_end(table.steps), end_to_end(table.times), end_to_end(table.values)
         in_order = table.in_order
         table.steps, table.times, table.values, table.waiting, table.in_order = [], [], [], 0, True
         packed = pack(values.T, table.dtype)
-        self._begin()
-        if not in_order:
-            steps, times, packed = self._among_the_written(table, steps, times, packed)
-        insert(self._connection, table.id, self.segment, steps, times, packed)
+        reach = (int(steps.min()), int(steps.max()))
+
+        def apply(connection: sqlite3.Connection) -> None:
+            rows = (steps, times, packed) if in_order else self._among_the_written(table, steps, times, packed)
+            insert(connection, table.id, self.segment, *rows)
+
+        self._unsaved.add(apply, packed.nbytes + steps.nbytes + times.nbytes, reach)
         self._note_seen(table, values)
 
     def _among_the_written(
@@ -259,16 +332,29 @@ class Store:
         if (seen != table.seen).any():
             table.seen, table.all_seen = seen, bool(seen.all())
             blob = seen.astype(np.uint8).tobytes()
-            self._connection.execute("UPDATE metric_sets SET seen = ? WHERE id = ?", (blob, table.id))
+            self._write("UPDATE metric_sets SET seen = ? WHERE id = ?", (blob, table.id))
 
-    def _write(self, statement: str, row: Sequence[Any] = ()) -> None:
-        self._begin()
-        self._connection.execute(statement, row)
+    def _write(self, statement: str, row: Sequence[Any] = (), *, step: int | None = None) -> None:
+        """Note a change for the next commit; one that belongs to a step may be dropped when memory runs out."""
+        values = [_encodable(value) for value in row]
+        size = sum(len(value) for value in values if isinstance(value, (str, bytes)))
+        self._unsaved.add(
+            lambda connection: connection.execute(statement, values), size, None if step is None else (step, step)
+        )
+
+    def _write_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        values = [[_encodable(value) for value in row] for row in rows]
+        size = sum(len(value) for row in values for value in row if isinstance(value, (str, bytes)))
+        self._unsaved.add(lambda connection: connection.executemany(statement, values), size)
 
     def _begin(self) -> None:
-        # There is always an open transaction, which costs nothing and keeps a second writer out of the file.
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
+
+    def _hold(self) -> None:
+        """There is always an open transaction, which costs nothing and keeps a second writer out of the file."""
+        with suppress(sqlite3.Error):
+            self._begin()
 
     def _usable(self) -> bool:
         if os.getpid() != self._pid:
@@ -281,3 +367,25 @@ class Store:
 def _bindable(parameter: Parameter) -> list[str | int]:
     values = [getattr(parameter, each) for each in PARAMETER]
     return [value if isinstance(value, str) else int(value) for value in values]  # SQLite knows no numpy integers
+
+
+def _encodable(value: Any) -> Any:
+    """Text that UTF-8 cannot hold (half a surrogate pair, from a file name) with a question mark in its place."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value
+
+
+def _applied(apply: Apply, connection: sqlite3.Connection) -> None:
+    """A value that SQLite cannot hold must not keep all later ones from being written; trouble with the disk is
+    raised."""
+    with suppress(*NOT_THE_DISK):
+        apply(connection)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
