@@ -28,6 +28,7 @@ from bedside.training.forward import Forward, LossFunction
 from bedside.training.step import Loop, Training
 from bedside.wording import number, percent
 
+PROOF = math.log(1e6)  # what an experiment shows directly outweighs every sign in a record
 MANY_DEAD = 0.4  # of a layer's units
 SAME = 1e-12  # relative: two evaluations of different weights that differ by less are one number
 
@@ -158,7 +159,7 @@ def repeating_validation(bench: Bench) -> Iterator[Evidence]:
         other = float(bench.evaluate())
     same = abs(first - other) <= SAME * max(abs(first), abs(other))
     seen = f"the evaluation gives {number(first, 6)}, and {number(other, 6)} with disturbed weights"
-    yield Evidence("repeat-validation", "broken-evaluation", seen, DECISIVE if same else -DECISIVE)
+    yield Evidence("repeat-validation", "broken-evaluation", seen, PROOF if same else -PROOF)
 
 
 def evaluating_training_data(bench: Bench) -> Iterator[Evidence]:
