@@ -50,7 +50,7 @@ def test_a_quick_sink_gets_every_step_in_another_thread(tmp_path):
 
 
 def test_a_slow_sink_gets_fewer_steps_but_every_validation(tmp_path):
-    sink = Listening(seconds=0.05)
+    sink = Listening(seconds=0.1)
     run = train(tmp_path / "run", [sink], steps=200)
     assert {*range(19, 200, 20)} <= {*sink.steps}
     assert len({*sink.steps}) < 100

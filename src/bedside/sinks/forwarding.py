@@ -31,7 +31,7 @@ SHARE = 0.02  # of the run's time that one sink's calls may take
 WAITING = 1000  # batches of numbers in the queue; a batch is what one flush of the monitor writes
 MAX_FAILURES = 3  # in a row, after which a sink is left alone
 PATIENCE = 10.0  # seconds that the end of a run waits for its trackers
-GRACE = 0.5  # seconds that a sink may take besides, so that a short run arrives whole
+GRACE = 2.0  # seconds that a sink may take besides, so that a short run arrives whole
 
 
 @dataclass
