@@ -57,9 +57,10 @@ def frozen_untrained(run: Run, limits: Limits) -> Iterator[Finding]:
         if not where:
             return
         one = len(where) == 1
+        its = "holds the random numbers it was made with" if one else "hold the random numbers they were made with"
         yield frozen_untrained.finding(
             f"{listed(f'`{name}`' for name in where)} {'is' if one else 'are'} frozen ({count(event.data['size'])} "
-            f"numbers), and {'holds' if one else 'hold'} the random numbers {'it was' if one else 'they were'} made with.",
+            f"numbers), and {its}.",
             first_step=0,
             last_step=max(event.step, run.steps - 1),
             confidence=0.8,

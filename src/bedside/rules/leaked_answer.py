@@ -13,8 +13,8 @@ not. Nothing fails, and the curves look like success.
 ## How it decides
 By proof, on the run's own data. For the label: no number of the column occurs in two classes, or two in one class, over
 several hundred different examples or more. For a number: the column rises, or falls, with the target without one
-exception. For tokens: `same` of the targets are the token at that very place. For the next token: the batch goes through the model once more with one
-token changed, and answers before it change by more than rounding.
+exception. For tokens: `same` of the targets are the token at that very place. For the next token: the batch goes
+through the model once more with one token changed, and answers before it change by more than rounding.
 
 ## When it is wrong
 A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class, an

@@ -16,7 +16,7 @@ Networks that look at the batch on purpose: nodes of a graph in one batch, sets,
 
 ## What to try
 1. `softmax(dim=-1)`, not `dim=0`: normalise over classes or keys, never over samples.
-2. `nn.MultiheadAttention(…, batch_first=True)` and `nn.LSTM(…, batch_first=True)` for inputs of (batch, time, features).
+2. `batch_first=True` in `nn.MultiheadAttention` and `nn.LSTM`, for inputs of (batch, time, features).
 3. Look for `mean(0)`, `std(0)`, `view` or `reshape` that mixes the batch dimension with another.
 
 ## Example
@@ -67,6 +67,6 @@ def mixed_samples(run: Run, limits: Limits) -> Iterator[Finding]:
             could_also_be=("A network that looks at its batch on purpose: a graph, a set, retrieval.",),
             try_=(
                 "Look for softmax(dim=0), mean(0) or std(0): they go over the samples; dim=-1 goes over the features.",
-                "For (batch, time, features): nn.MultiheadAttention(…, batch_first=True), nn.LSTM(…, batch_first=True).",
+                "For (batch, time, features): nn.MultiheadAttention(…, batch_first=True), and nn.LSTM alike.",
             ),
         )

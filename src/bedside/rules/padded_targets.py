@@ -20,7 +20,8 @@ A task in which one symbol really follows itself most of the time: silence in au
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> looks = [Event(step, "answers_in_place", {"asked": 1536, "same": 0.9, "kinds": 8, "padded": 0.91}) for step in (0, 1)]
+>>> seen = {"asked": 1536, "same": 0.9, "kinds": 8, "padded": 0.91}
+>>> looks = [Event(step, "answers_in_place", seen) for step in (0, 1)]
 >>> print(*padded_targets.check(a_run(loss=0.2, events=looks)))
 DAT112 padded-targets: 91 % of the targets are padding, and count in the loss.
 

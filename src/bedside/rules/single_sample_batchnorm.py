@@ -21,7 +21,8 @@ Large pictures of one kind, whose statistics are alike from sample to sample.
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
 >>> seen = {"count": 500, "forwards": 500, "evaluations": 4, "where": ["norm1"], "first_step": 0}
->>> print(*single_sample_batchnorm.check(a_run(loss=0.4, events=[Event(0, "coverage"), Event(499, "single_samples", seen)])))
+>>> watched = [Event(0, "coverage"), Event(499, "single_samples", seen)]
+>>> print(*single_sample_batchnorm.check(a_run(loss=0.4, events=watched)))
 LOP113 single-sample-batchnorm: `norm1` normalises batches of one sample, in 500 of 500 training forwards.
 
 ## References
@@ -58,8 +59,8 @@ def single_sample_batchnorm(run: Run, limits: Limits) -> Iterator[Finding]:
             return
         where = list(data["where"])
         yield single_sample_batchnorm.finding(
-            f"{listed(f'`{name}`' for name in where)} {'normalises' if len(where) == 1 else 'normalise'} batches of one "
-            f"sample, in {count(data['count'])} of {count(data['forwards'])} training forwards.",
+            f"{listed(f'`{name}`' for name in where)} {'normalises' if len(where) == 1 else 'normalise'} batches of "
+            f"one sample, in {count(data['count'])} of {count(data['forwards'])} training forwards.",
             first_step=int(data["first_step"]),
             last_step=max(event.step, run.steps - 1),
             confidence=0.85,

@@ -68,6 +68,6 @@ def stochastic_evaluation(run: Run, limits: Limits) -> Iterator[Finding]:
             try_=(
                 f"dropout_p={rate:g} if self.training else 0.0"
                 if attention
-                else f"F.{function}(x, {rate:g}, training=self.training), or an nn.Dropout module, which knows its mode.",
+                else f"F.{function}(x, {rate:g}, training=self.training), or nn.Dropout, which knows its mode.",
             ),
         )
