@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs scoreboard benchmarks browser clean
+.PHONY: help demo test lint web docs scoreboard benchmarks browser clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ lint: $(VENV)/.dev  ## ruff, mypy, import contracts, generated pages
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/make_docs.py --check
+	@if [ -d web/node_modules ]; then cd web && npm run --silent verify; fi
+
+web:  ## build the front end of reports and the live page; needs node, which users do not
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 test: lint browser  ## lint, then every test
 	$(BIN)/pytest -n 2

@@ -77,7 +77,7 @@ def _specimen(each: Specimen) -> Iterator[str]:
     yield re.sub(r"^## (.*)\n", r"**\1.** ", each.page, flags=re.MULTILINE)
     if each.sick:
         groups = "; ".join(", ".join(group) for group in each.expects)
-        severities = ", ".join(f"{name} ({dose})" for name, dose in each.doses.items() if dose is not None)
+        severities = ", ".join(f"{name} ({value})" for name, value in each.severities.items() if value is not None)
         yield f"\nThe line: `{each.the_line}`" + (f" · {severities}" if severities else "") + f" · expected: {groups}"
 
 

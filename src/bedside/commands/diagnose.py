@@ -70,6 +70,7 @@ def diagnose(
     A tree is told as a table, the worst run first. Exits with 0 when nothing is at or above --fail-on, 1 when
     something is, 2 when nothing could be read.
     """
+    import bedside.report  # noqa: F401  (answers of other processes show themselves here)
     from bedside.diagnosis.many_runs import Order, diagnose_all, good_run
     from bedside.finding import Diagnosis, Failure
     from bedside.settings import settings_for
@@ -88,7 +89,7 @@ def diagnose(
     )
     good_run(order)  # one that cannot be read ends it here, and not once for every run
     with _progress(len(found)) as tell:
-        told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
+        told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell, tree=len(found) > len(paths))
     answers = [each for each in told if isinstance(each, Diagnosis)]
     failures = [each for each in told if isinstance(each, Failure)]
     if format_ == "text" and len(told) > len(paths):
@@ -100,7 +101,7 @@ def diagnose(
         if answers or several:
             _print(answers, format_, several=several, verbose=verbose)
     if explain_names:
-        _print_names(found, mapping, to_stderr=format_ != "text")
+        _print_names(found, mapping, tree=len(found) > len(paths), to_stderr=format_ != "text")
     ctx.exit(_exit_code(answers, fail_on or settings.fail_on))
 
 
@@ -156,16 +157,16 @@ def _print_table(told: Sequence[Diagnosis | Failure]) -> None:
     show(table_lines(told, width()))
 
 
-def _print_names(found: Sequence[Job], mapping: Mapping[str, str] | None, *, to_stderr: bool) -> None:
-    from bedside.logs import RunFiles, read_run
+def _print_names(found: Sequence[Job], mapping: Mapping[str, str], *, tree: bool, to_stderr: bool) -> None:
+    from bedside.diagnosis.many_runs import names_of
+    from bedside.wording import printable
 
-    for each in found:
-        if isinstance(each, RunFiles):
-            names = read_run(each, mapping).environment.get("names", {})
-            wide = max(map(len, names), default=0)
-            click.echo(f"\nNames in {each.name}:", err=to_stderr)
-            for old, new in names.items():
-                click.echo(f"  {old:<{wide}}  {'kept' if old == new else '→ ' + new}", err=to_stderr)
+    for run, names in names_of(found, mapping, tree=tree):
+        wide = max((len(printable(old)) for old in names), default=0)
+        click.echo(f"\nNames in {printable(run)}:", err=to_stderr)
+        for old, new in names.items():
+            read_as = "kept" if old == new else f"→ {printable(new)}"
+            click.echo(f"  {printable(old):<{wide}}  {read_as}", err=to_stderr)
 
 
 def _codes(words: Sequence[str]) -> list[str]:

@@ -78,7 +78,7 @@ def judge_sick(specimen: Specimen, severity: str, seed: int, run: Run, twin: Run
         onset=str(onset),
         onset_error=str(_nearest(right, onset)) if right else "",
         delay=_delay(specimen, run, onset) if right else "",
-        harmed=_yes(specimen.harm is not None and specimen.harm(run, twin)),
+        harmed=_yes(specimen.fault_check is not None and specimen.fault_check(run, twin)),
         found=_names(alarms),
         broken=_broken(diagnosis),
     )

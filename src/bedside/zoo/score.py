@@ -32,10 +32,10 @@ def rows_of(name: str, seed: int, cache: Path = CACHE) -> list[Row]:
     if seed == ON_SHOW:
         write_gallery(specimen, seed, cache)
     if not specimen.sick:
-        (severity,) = specimen.doses
+        (severity,) = specimen.severities
         return [judge_healthy(specimen, TWIN, seed, recorded(specimen, severity, seed, cache))]
     twin = recorded(specimen, TWIN, seed, cache)
-    sick = [(severity, recorded(specimen, severity, seed, cache)) for severity in specimen.doses]
+    sick = [(severity, recorded(specimen, severity, seed, cache)) for severity in specimen.severities]
     return [judge_healthy(specimen, TWIN, seed, twin)] + [
         judge_sick(specimen, severity, seed, run, twin) for severity, run in sick
     ]
@@ -82,7 +82,7 @@ def write(rows: Iterable[Row], path: Path = TABLE) -> None:
 
 def _in_order(rows: Iterable[Row]) -> Iterator[Row]:
     """As the zoo lists them: the twin first, then by severity and seed; specimens that are gone are left out."""
-    known = [(each.name, severity) for each in ZOO for severity in (TWIN, *each.doses)]
+    known = [(each.name, severity) for each in ZOO for severity in (TWIN, *each.severities)]
     place = {key: number for number, key in enumerate(known)}
     kept = [row for row in rows if (row.specimen, row.severity) in place]
     yield from sorted(kept, key=lambda row: (place[row.specimen, row.severity], row.seed))

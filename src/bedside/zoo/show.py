@@ -55,7 +55,7 @@ def show_specimen(
 
 
 def _usual(specimen: Specimen) -> str:
-    severities = list(specimen.doses)
+    severities = list(specimen.severities)
     return severities[-2] if len(severities) > 1 else severities[0]
 
 

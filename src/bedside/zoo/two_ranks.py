@@ -24,7 +24,7 @@ def two_ranks(case: Case, work: Work) -> None:
     """Run `work(case, rank)` on two ranks that can talk to each other. `work` stands at the top of its module."""
     with tempfile.TemporaryDirectory(prefix="bedside-zoo-") as folder:
         meeting = Path(folder) / "meeting"
-        told = json.dumps([case.sick, case.dose, case.seed, str(case.folder)])
+        told = json.dumps([case.sick, case.severity, case.seed, str(case.folder)])
         command = [sys.executable, "-m", __name__, work.__module__, work.__name__, str(meeting), told]
         other = subprocess.Popen(command)
         try:
@@ -46,11 +46,11 @@ def _join(rank: int, meeting: Path) -> None:
 
 def rank_one(module: str, function: str, meeting: str, told: str) -> None:
     """What the other process does."""
-    sick, dose, seed, folder = json.loads(told)
+    sick, severity, seed, folder = json.loads(told)
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     _join(1, Path(meeting))
-    getattr(importlib.import_module(module), function)(Case(sick, dose, seed, Path(folder)), 1)
+    getattr(importlib.import_module(module), function)(Case(sick, severity, seed, Path(folder)), 1)
     distributed.destroy_process_group()
 
 

@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import accuracy, cross_entropy
     kind="MLP",
     expects=[["loss-without-accuracy", "metric-loss-disagreement"]],
     onset=first_evaluation,
-    harm=ends_worse("val/accuracy", by=0.5),
+    fault_check=ends_worse("val/accuracy", by=0.5),
 )
 def accuracy_of_the_wrong_column(case: Case) -> None:
     task = data.digits(case.seed)

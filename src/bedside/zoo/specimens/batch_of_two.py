@@ -24,11 +24,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["noisy-loss", "oscillating-loss", "oversized-update", "erratic-validation", "diverging-loss"]],
-    doses={"mild": 4, "marked": 2, "severe": 1},
-    harm=ends_higher("val/loss", times=2),
+    severities={"mild": 4, "marked": 2, "severe": 1},
+    fault_check=ends_higher("val/loss", times=2),
 )
 def batch_of_two(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    size = case.dose if case.sick else 64
+    size = case.severity if case.sick else 64
     train(case, model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.8), task, steps=500, batch=size)

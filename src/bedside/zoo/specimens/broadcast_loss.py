@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["broadcast-loss", "loss-at-chance", "stuck-from-start", "underfitting"]],
-    harm=ends_worse("val/loss", by=0.2),
+    fault_check=ends_worse("val/loss", by=0.2),
 )
 def broadcast_loss(case: Case) -> None:
     task = data.diabetes(case.seed)

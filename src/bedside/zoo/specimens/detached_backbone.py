@@ -38,7 +38,7 @@ class TwoParts(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["silent-parameter"]],
-    harm=ends_worse("val/accuracy", by=0.02),
+    fault_check=ends_worse("val/accuracy", by=0.02),
 )
 def detached_backbone(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import accuracy, cross_entropy
 @specimen(
     kind="conv net",
     expects=[["evaluating-in-train-mode"]],
-    harm=lambda sick, twin: at_the_end(sick, "val/loss") > 1.3 * at_the_end(twin, "val/loss"),
+    fault_check=lambda sick, twin: at_the_end(sick, "val/loss") > 1.3 * at_the_end(twin, "val/loss"),
 )
 def evaluating_in_train_mode(case: Case) -> None:
     task = data.images(case.seed)

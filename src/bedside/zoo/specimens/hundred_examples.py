@@ -25,12 +25,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["overfitting", "overconfident", "gap-from-start"]],
-    doses={"mild": 100, "marked": 64, "severe": 40},
+    severities={"mild": 100, "marked": 64, "severe": 40},
     onset=lowest_validation,
-    harm=ends_worse("val/loss", by=0.2),
+    fault_check=ends_worse("val/loss", by=0.2),
 )
 def hundred_examples(case: Case) -> None:
     task = data.digits(case.seed)
-    task = task.first(case.dose if case.sick else len(task))
+    task = task.first(case.severity if case.sick else len(task))
     model = models.mlp([64, 128, 64, 10])
     train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=800, batch=32, evaluations=80)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["loss-at-chance", "stuck-from-start"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def labels_torn_from_inputs(case: Case) -> None:
     task = data.digits(case.seed)

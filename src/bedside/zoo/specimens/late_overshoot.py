@@ -27,14 +27,14 @@ STEPS = 400
 @specimen(
     kind="conv net",
     expects=[["late-overshoot", "schedule-ended-early", "diverging-loss", "unfinished-schedule", "oscillating-loss"]],
-    doses={"mild": 0.65, "marked": 0.55, "severe": 0.5},
+    severities={"mild": 0.65, "marked": 0.55, "severe": 0.5},
     onset=lambda run: int(np.argmin(run.series("lr").values)),
-    harm=ends_higher("lr", times=100),
+    fault_check=ends_higher("lr", times=100),
 )
 def late_overshoot(case: Case) -> None:
     task = data.images(case.seed)
     model = models.ConvNet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
-    planned = int(STEPS * case.dose) if case.sick else STEPS
+    planned = int(STEPS * case.severity) if case.sick else STEPS
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, planned)
     train(case, model, optimizer, task, steps=STEPS, batch=32, scheduler=scheduler)

@@ -39,7 +39,7 @@ class Listed(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["uncovered-parameter", "silent-parameter", "unmoved-parameter", "underfitting", "stalled-loss"]],
-    harm=ends_worse("val/accuracy", by=0.05),
+    fault_check=ends_worse("val/accuracy", by=0.05),
 )
 def layers_in_a_list(case: Case) -> None:
     task = data.digits(case.seed)

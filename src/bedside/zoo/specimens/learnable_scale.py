@@ -40,7 +40,7 @@ class Scaled(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["dominant-module", "gradient-always-clipped", "exploding-gradient"]],
-    harm=ends_worse("val/accuracy", by=0.1),
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def learnable_scale(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,11 +24,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["undersized-update", "stuck-from-start", "vanished-learning-rate", "loss-at-chance"]],
-    doses={"mild": 1e-5, "marked": 1e-6, "severe": 1e-8},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 1e-5, "marked": 1e-6, "severe": 1e-8},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def learning_rate_1e_6(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    rate = case.dose if case.sick else 0.1
+    rate = case.severity if case.sick else 0.1
     train(case, model, torch.optim.SGD(model.parameters(), lr=rate), task)

@@ -25,11 +25,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["oversized-update", "diverging-loss", "exploding-gradient", "nonfinite-loss"]],
-    doses={"mild": 3.0, "marked": 10.0, "severe": 100.0},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 3.0, "marked": 10.0, "severe": 100.0},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def learning_rate_ten(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    rate = case.dose if case.sick else 0.1
+    rate = case.severity if case.sick else 0.1
     train(case, model, torch.optim.SGD(model.parameters(), lr=rate), task)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy
     kind="MLP",
     expects=[["metric-loss-disagreement", "loss-without-accuracy"]],
     onset=first_evaluation,
-    harm=ends_worse("val/accuracy", by=0.5),
+    fault_check=ends_worse("val/accuracy", by=0.5),
 )
 def metric_upside_down(case: Case) -> None:
     task = data.tumours(case.seed)

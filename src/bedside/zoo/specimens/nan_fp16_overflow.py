@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-gradient", "nonfinite-activation", "nonfinite-weights"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_fp16_overflow(case: Case) -> None:
     task = data.digits(case.seed)

@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="MLP",
     expects=[["nonfinite-input", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weights"]],
     onset=44,
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_in_place(case: Case) -> None:
     task = data.digits(case.seed)

@@ -29,7 +29,7 @@ FAULT = 120
     kind="MLP",
     expects=[["nonfinite-input", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weights"]],
     onset=FAULT,
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_in_the_data(case: Case) -> None:
     task = data.wine(case.seed)

@@ -28,7 +28,7 @@ from bedside.zoo.training_loop import train
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-activation", "nonfinite-gradient", "nonfinite-weights"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_log_of_zero(case: Case) -> None:
     task = data.digits(case.seed)

@@ -27,7 +27,7 @@ FAULT = 150
     kind="autoencoder",
     expects=[["nonfinite-gradient", "nonfinite-loss", "nonfinite-weights"]],
     onset=FAULT,
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_sqrt_of_zero(case: Case) -> None:
     task = data.digits(case.seed)

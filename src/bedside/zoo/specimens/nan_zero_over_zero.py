@@ -27,7 +27,7 @@ from bedside.zoo.training_loop import train
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-gradient", "nonfinite-activation", "nonfinite-weights", "nonfinite-input"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_zero_over_zero(case: Case) -> None:
     task = data.wine(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["epoch-boundary-jump", "lopsided-labels", "oscillating-loss", "repeated-batches", "erratic-validation"]],
-    harm=ends_worse("val/accuracy", by=0.08),
+    fault_check=ends_worse("val/accuracy", by=0.08),
 )
 def no_shuffling(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["unnormalised-input", "loss-at-chance", "stuck-from-start", "dead-units", "stalled-loss"]],
-    harm=ends_worse("val/accuracy", by=0.1),
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def one_feature_in_thousands(case: Case) -> None:
     task = data.wine(case.seed, standardised=not case.sick)

@@ -27,7 +27,7 @@ from bedside.zoo.training_loop import train
     kind="MLP",
     expects=[["overconfident", "overfitting"]],
     onset=lowest_validation,
-    harm=ends_higher("val/loss", times=1.2),
+    fault_check=ends_higher("val/loss", times=1.2),
 )
 def overconfident(case: Case) -> None:
     task = data.tumours(case.seed)

@@ -30,7 +30,7 @@ from bedside.zoo.two_ranks import two_ranks
 @specimen(
     kind="MLP",
     expects=[["ranks-see-same-data"]],
-    harm=lambda sick, twin: same_losses(sick) and not same_losses(twin),
+    fault_check=lambda sick, twin: same_losses(sick) and not same_losses(twin),
 )
 def ranks_see_same_data(case: Case) -> None:
     two_ranks(case, on_a_rank)

@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["constant-loss", "stuck-from-start", "loss-at-chance", "dead-units", "dead-layer", "faded-gradient"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def relu_on_the_logits(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="conv net",
     expects=[["scheduler-per-batch", "vanished-learning-rate", "schedule-ended-early", "undersized-update"]],
-    harm=ends_lower("lr", times=1e-4),
+    fault_check=ends_lower("lr", times=1e-4),
 )
 def scheduler_per_batch(case: Case) -> None:
     task = data.images(case.seed)

@@ -28,7 +28,7 @@ FAULT = 60
     kind="MLP",
     expects=[["frozen-validation"]],
     onset=FAULT,
-    harm=lambda sick, twin: len(set(sick.series("val/loss").values[-5:])) == 1,
+    fault_check=lambda sick, twin: len(set(sick.series("val/loss").values[-5:])) == 1,
 )
 def stale_checkpoint_evaluated(case: Case) -> None:
     task = data.digits(case.seed)

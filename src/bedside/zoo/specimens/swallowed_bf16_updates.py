@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["swallowed-updates", "undersized-update", "unmoved-parameter"]],
-    harm=ends_worse("val/loss", by=0.1),
+    fault_check=ends_worse("val/loss", by=0.1),
 )
 def swallowed_bf16_updates(case: Case) -> None:
     task = data.clusters(case.seed)

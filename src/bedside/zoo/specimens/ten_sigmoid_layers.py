@@ -27,12 +27,12 @@ DEPTH = 10
 @specimen(
     kind="MLP",
     expects=[["vanishing-gradient"]],
-    doses={"mild": 6, "marked": 8, "severe": 10},
-    harm=ends_worse("val/accuracy", by=0.2),
+    severities={"mild": 6, "marked": 8, "severe": 10},
+    fault_check=ends_worse("val/accuracy", by=0.2),
 )
 def ten_sigmoid_layers(case: Case) -> None:
     task = data.digits(case.seed)
-    sigmoids = case.dose if case.sick else 0
+    sigmoids = case.severity if case.sick else 0
     layers: list[nn.Module] = [nn.Linear(64, 64), nn.ReLU()]
     for depth in range(1, DEPTH):
         layers += [nn.Linear(64, 64), nn.Sigmoid() if depth >= DEPTH - sigmoids else nn.ReLU()]

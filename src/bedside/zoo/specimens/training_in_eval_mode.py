@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="conv net",
     expects=[["training-in-eval-mode"]],
     onset=12,
-    harm=lambda sick, twin: at_the_end(sick, "loss") < 0.9 * at_the_end(twin, "loss") or is_worse(sick, twin),
+    fault_check=lambda sick, twin: at_the_end(sick, "loss") < 0.9 * at_the_end(twin, "loss") or is_worse(sick, twin),
 )
 def training_in_eval_mode(case: Case) -> None:
     task = data.images(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["underflowing-second-moment", "nonfinite-loss", "nonfinite-weights", "oversized-update"]],
-    harm=either(is_lost, ends_worse("val/accuracy", by=0.1)),
+    fault_check=either(is_lost, ends_worse("val/accuracy", by=0.1)),
 )
 def underflowing_second_moment(case: Case) -> None:
     task = data.digits(case.seed)

@@ -28,7 +28,7 @@ FAULT = 180
     kind="encoder",
     expects=[["weight-jump", "loss-spike", "diverging-loss"]],
     onset=FAULT,
-    harm=lambda sick, twin: float(sick.loss.values[FAULT]) > 3 * float(twin.loss.values[FAULT]),
+    fault_check=lambda sick, twin: float(sick.loss.values[FAULT]) > 3 * float(twin.loss.values[FAULT]),
 )
 def weights_overwritten(case: Case) -> None:
     task = data.images(case.seed)

@@ -9,8 +9,9 @@ import numpy as np
 
 from bedside.errors import BadOption
 from bedside.record.run import Run
-from bedside.record.series import Series, Values
+from bedside.record.series import Series
 from bedside.record.series_names import name_of
+from bedside.report.plots.smoothing import moving_mean
 from bedside.report.sparkline import needs_log
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _draw(axis: Any, vital: str, lines: Sequence[Series], log: bool | None, smoo
         name = name_of((each.vital, each.owner))
         (line,) = axis.plot(shown.steps, shown.values, label=name, linewidth=1.2, alpha=0.35 if smooth else 1.0)
         if smooth:
-            axis.plot(each.steps, _smoothed(each.values, smooth), color=line.get_color(), label=f"{name}, smoothed")
+            axis.plot(each.steps, moving_mean(each.values, smooth), color=line.get_color(), label=f"{name}, smoothed")
     every = np.concatenate([each.finite().values for each in lines]) if lines else np.empty(0)
     if log if log is not None else needs_log(vital, every.tolist()):
         axis.set_yscale("log")
@@ -58,11 +59,3 @@ def _draw(axis: Any, vital: str, lines: Sequence[Series], log: bool | None, smoo
     axis.grid(alpha=0.3)
     if len(lines) <= 12:
         axis.legend(fontsize="small", frameon=False)
-
-
-def _smoothed(values: Values, window: int) -> Values:
-    """Centred running means of the finite readings; at the ends over what is there."""
-    good = np.isfinite(values)
-    kernel = np.ones(max(1, min(window, len(values))))
-    sums = np.convolve(np.where(good, values, 0.0), kernel, "same")
-    return sums / np.maximum(np.convolve(good.astype(float), kernel, "same"), 1e-12)

@@ -1,7 +1,7 @@
 import math
 import re
 
-from bedside.report.plots import HEIGHT, LEFT, RIGHT, TOP, WIDTH, curve_svg
+from bedside.report.plots.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, curve_svg
 
 
 def heights(svg):
