@@ -208,6 +208,8 @@ LINKS: tuple[Link, ...] = (
     *links("growing-activations", "diverging-loss", "outputs that grow carry the loss away with them"),
     *links("growing-activations", NOT_FINITE, "outputs grow until they overflow"),
     *links("dead-layer", "dead-units", "a dead layer is one whose units are all dead"),
+    *links("dead-layer", "silent-parameter", "weights that are fed with zeros get a gradient of zero"),
+    *links("dead-units", "silent-parameter", "weights that are fed with zeros get a gradient of zero"),
     *links("dead-layer", "collapsed-activations", "behind a dead layer everything is a constant"),
     *links("oscillating-loss", "dead-units", "steps that cross the valley switch units off", gradual=True),
     *links("dead-units", "faded-gradient", "dead units pass no gradient"),
