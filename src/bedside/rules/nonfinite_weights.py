@@ -43,9 +43,9 @@ from bedside.analysis.leaf_modules import leaves, places
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, NONFINITE_GRADS, NONFINITE_PARAMS, PARAM_NORM
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import go_back, lower_learning_rate, moment
 from bedside.rules.base import rule
-from bedside.wording import count, listed, plural
+from bedside.wording import listed, plural
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def nonfinite_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[NONFINITE_PARAMS.name, GRAD_NORM.name, LOSS.name],
         could_also_be=("A checkpoint that was loaded with bad weights: look at them before the first step.",),
         try_=[
-            f"Restore the last checkpoint from before step {count(first)}.",
+            go_back(run, first),
             "Raise the optimizer's eps from 1e-8 to 1e-6, and keep the weights in float32."
             if finite
             else lower_learning_rate(run, max(0, first - 1)),

@@ -50,11 +50,11 @@ from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import Outline, how_sure, outline
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import moment
+from bedside.rules.advice import REGULARISATION, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -125,7 +125,7 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         ],
         try_=[
             f"Keep the checkpoint of {moment(run, step)}, and stop there next time.",
-            "More data or augmentation, then more weight decay or dropout (0.1 to 0.3), then a smaller model.",
+            Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1),
         ],
     )
 
