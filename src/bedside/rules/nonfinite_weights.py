@@ -106,7 +106,7 @@ def _buffers(run: Run) -> Iterator[Finding]:
         series=[LOSS.name, "val/loss"],
         could_also_be=("Buffers that hold infinity on purpose, as masks do.",),
         try_=[
-            f"Look at the inputs of step {count(first)}, and check them before the forward: a batch that is skipped "
+            f"Look at the inputs of {moment(run, first)}, and check them before the forward: a batch that is skipped "
             "after it has already been through the normalisation.",
             "Set the statistics back: module.reset_running_stats().",
         ],
