@@ -117,7 +117,7 @@ def _target(run: Run, event: Event) -> Finding:
 
 def _is_in_place(event: Event, limits: Limits) -> bool:
     told = event.data
-    return told["same"] >= limits.same and told["asked"] >= limits.asked and told["kinds"] >= limits.kinds
+    return bool(told["same"] >= limits.same and told["asked"] >= limits.asked and told["kinds"] >= limits.kinds)
 
 
 def _token(run: Run, event: Event) -> Finding:
