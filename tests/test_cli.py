@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -224,31 +225,32 @@ def test_a_reader_that_leaves_early_is_no_error(bedside):
     assert shell.returncode == 141
 
 
-def _once_it_is_read(fifo):
-    """Opens the fifo for writing as soon as somebody reads it, however long a busy machine takes to get there."""
-    for _ in range(600):
-        try:
-            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"nobody opened {fifo}")
+def _once_it_is_open(process, path):
+    """Waits until the process has opened the file, however long a busy machine takes to get there."""
+    for _ in range(6000):
+        with suppress(OSError):
+            if str(path) in [
+                os.readlink(f"/proc/{process.pid}/fd/{each}") for each in os.listdir(f"/proc/{process.pid}/fd")
+            ]:
+                return
+        time.sleep(0.01)
+    raise AssertionError(f"nobody opened {path}")
 
 
 def test_an_interrupt_is_quiet(tmp_path):
-    os.mkfifo(tmp_path / "log.csv")  # nobody writes to it: reading waits, as a slow disk would
-    waiting = subprocess.Popen(
-        [*BEDSIDE, "diagnose", str(tmp_path / "log.csv")],
+    long = tmp_path / "log.csv"
+    long.write_text("step,loss\n" + "".join(f"{step},1.0\n" for step in range(3_000_000)))  # seconds of reading
+    reading = subprocess.Popen(
+        [*BEDSIDE, "diagnose", str(long)],
         stderr=subprocess.PIPE,
         # Whoever runs the tests in the background of a script has told his children to ignore the key.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    writer = _once_it_is_read(tmp_path / "log.csv")
-    time.sleep(0.5)
-    waiting.send_signal(signal.SIGINT)
-    _, err = waiting.communicate(timeout=60)
-    os.close(writer)
+    _once_it_is_open(reading, long)
+    reading.send_signal(signal.SIGINT)
+    _, err = reading.communicate(timeout=60)
     assert err.strip() == b""
-    assert waiting.returncode == 130
+    assert reading.returncode == 130
 
 
 def test_a_terminal_that_knows_only_ascii_gets_the_words(bedside):

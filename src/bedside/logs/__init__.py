@@ -1,4 +1,4 @@
-"""Other tools' logs, read into Runs: without the tool, without torch, without being told the format.
+"""Other tools' logs, read into Runs: without the tool, without torch, without having to name the format.
 
     run = bedside.load("lightning_logs/version_3")
 
@@ -18,6 +18,7 @@ from bedside.logs.discover import RunFiles
 from bedside.logs.discover import find_runs as _find_runs
 from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.formats.base import BROKEN, Unreadable
+from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
 from bedside.naming.settle import settle
 from bedside.record.run import Run
@@ -59,6 +60,12 @@ def find_runs(path: str | os.PathLike[str], *, format_in: str | None = None) -> 
         place = Path(name)
     if not place.exists():
         raise _no_such_path(place)
+    if kind := kind_of(place):
+        raise NotARun(
+            f"{name} is {kind}.",
+            expected="a file or a folder",
+            try_=f"cat {name} > log.txt; bedside diagnose log.txt",
+        )
     try:
         found = _find_runs(name, format)
     except OSError as refused:

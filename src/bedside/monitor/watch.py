@@ -23,6 +23,7 @@ from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
+from bedside.sinks.sink import Sink
 
 RUNS = Path("bedside-runs")
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
@@ -41,6 +42,7 @@ def watch(
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
+    sinks: Sequence[Sink] = (),
     serve: bool = False,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
@@ -58,6 +60,7 @@ def watch(
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
+        sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
         serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
             Needs `pip install 'bedside[live]'`.
 
@@ -67,7 +70,9 @@ def watch(
     try:
         if serve:
             check_live_page()
-        monitor = _watch(model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet)
+        monitor = _watch(
+            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+        )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
         return monitor
@@ -86,8 +91,10 @@ def _watch(
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
+    sinks: Sequence[Sink],
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
+    _check_sinks(sinks)
     _check_model(model)
     _check_budget(budget)
     wanted = _wanted(vitals)
@@ -118,13 +125,13 @@ def _watch(
         on_finding=on_finding,
         quiet=quiet,
         settings=settings,
+        sinks=sinks,
     )
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
     given = list(optimizer) if isinstance(optimizer, list | tuple) else [optimizer]
-    # Accelerate and others wrap the real optimizer, whose hooks are the ones that fire.
-    unwrapped = [getattr(each, "optimizer", each) if not isinstance(each, Optimizer) else each for each in given]
+    unwrapped = [_unwrapped(each) for each in given]
     for each in unwrapped:
         if not isinstance(each, Optimizer):
             raise BadModel(
@@ -135,6 +142,24 @@ def _optimizers(optimizer: Any) -> list[Optimizer]:
     if not unwrapped:
         raise BadModel("The list of optimizers is empty.", expected="a torch.optim.Optimizer, or a list of them")
     return unwrapped
+
+
+def _unwrapped(optimizer: Any) -> Any:
+    """Accelerate and others wrap the real optimizer, whose hooks are the ones that fire; some wrappers are called
+    Optimizer too, but have none."""
+    while not hasattr(optimizer, "_optimizer_step_post_hooks") and hasattr(optimizer, "optimizer"):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
+def _check_sinks(sinks: Any) -> None:
+    for each in sinks:
+        if not isinstance(each, Sink):
+            raise BadOption(
+                f"{type(each).__name__} is not a sink.",
+                expected="sinks of bedside.sinks: TensorBoard, WandB, MLflow, Comet, JsonLines, Csv",
+                try_="bedside.watch(model, optimizer, sinks=[bedside.sinks.TensorBoard(writer=writer)])",
+            )
 
 
 def _check_model(model: Any) -> None:

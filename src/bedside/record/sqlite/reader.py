@@ -14,7 +14,7 @@ from typing import Any
 from bedside.errors import NoSuchPath, NotARun
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Parameter, Run
-from bedside.record.sqlite.other_ranks import beside
+from bedside.record.sqlite.other_ranks import with_other_ranks
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.read_only import open_to_read
 from bedside.record.sqlite.run_folder import damaged
@@ -42,13 +42,13 @@ def is_run(path: Path) -> bool:
 
 
 def open_run(run_dir: Path, rank: int = 0) -> Run:
-    """The run in a folder (or in one rank's file), as far as it has come; with several ranks, the others beside it."""
+    """The run in a folder (or in one rank's file), as far as it has come, with what other ranks recorded."""
     run_dir = Path(run_dir)
     run = _opened(run_dir, rank)[0]
     others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
     if not others:
         return run
-    return beside(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
+    return with_other_ranks(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
 
 
 def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
