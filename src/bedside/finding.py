@@ -25,6 +25,25 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Advice(str):
+    """One thing to try: a sentence that knows what it turns up (+1) or down (-1), where it turns anything.
+
+    >>> Advice("Lower the learning rate tenfold.", "learning rate", -1).turn
+    -1
+    """
+
+    knob: str
+    turn: int
+
+    def __new__(cls, text: str, knob: str = "", turn: int = 0) -> Advice:
+        made = super().__new__(cls, text)
+        made.knob, made.turn = knob, turn
+        return made
+
+    def __reduce__(self) -> tuple[type[Advice], tuple[str, str, int]]:
+        return Advice, (str(self), self.knob, self.turn)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a run: what, where, since when, how sure, what else, and what to try."""

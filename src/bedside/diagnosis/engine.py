@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.hypotheses import differential
 from bedside.diagnosis.onset_context import with_onset_context
+from bedside.diagnosis.prescription import one_prescription
 from bedside.diagnosis.story import link_into_story
 from bedside.diagnosis.verdict import verdict
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
@@ -46,8 +47,8 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | 
 
 
 def as_story(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """What the rules found as one story: what caused what, and what else happened then."""
-    return with_onset_context(run, link_into_story(found, run.steps))
+    """What the rules found as one story: what caused what, one prescription, and what else happened then."""
+    return with_onset_context(run, one_prescription(link_into_story(found, run.steps)))
 
 
 def run_rules(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[str], list[NotExamined]]:

@@ -21,7 +21,7 @@ from bedside.analysis.chance_levels import chance_level
 from bedside.analysis.losses import is_surrogate, training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import is_rounded, kendall, noise_level, outline, repeats_at_end, theil_sen, trend
 from bedside.analysis.untrained_signs import epochs
-from bedside.diagnosis.hypotheses.evidence import alarm, level_at, level_now, rate_share, usual
+from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, level_at, level_now, rate_share, usual
 from bedside.diagnosis.hypotheses.weights import DECISIVE, HINT, STRONG, Cause, Sign, weighed
 from bedside.finding import Differential, Finding
 from bedside.record.metric_direction import goes_up
@@ -39,6 +39,7 @@ class Limits:
     negligible: float = 0.005  # of the level: a gain that nobody would wait hours for
     part: float = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
     noise: float = 3.0  # standard errors of a level: what two levels of one flat curve differ by at most
+    sure: float = 1.64  # standard errors: 95 % on one side
     chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
     otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
     still: float = 0.05  # of the level it began at: a training loss that changed by less is as flat as validation
@@ -121,7 +122,11 @@ class Flat:
 def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
     """The answers, heaviest first; None if validation still improves, or was not looked at often enough."""
     facts = _facts(run, found)
-    if facts is None or not (hypotheses := weighed(CAUSES, facts)):
+    alarms = [each for each in found if is_alarm(each)]
+    first = next((each for each in alarms if each.primary), None)
+    if first is not None and not any(first.name in cause.named_by for cause in CAUSES):
+        return None  # something else is wrong, and the report says what
+    if facts is None or not (hypotheses := weighed(CAUSES, facts, [first] if first else [])):
         return None
     length = max(1, facts.validation.last_step - facts.validation.first_step)
     share = (facts.validation.last_step - facts.since) / length
@@ -181,10 +186,17 @@ def _flat_since(values: Values) -> int | None:
         slack = LIMITS.noise * noise_level(stretch) / math.sqrt(ends)
         enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
         first = float(stretch[0]) - after  # the first evaluation of it may not stand out either
-        stands_out = first > enough + LIMITS.noise * noise_level(stretch)
-        if before - after <= enough and not stands_out and not _falls(stretch, enough):
+        stands_out = first > min(enough + LIMITS.noise * noise_level(stretch), LIMITS.still * level)
+        if before - after <= enough and not stands_out and _is_flat(stretch, level):
             return start
     return None
+
+
+def _is_flat(values: Values, level: float) -> bool:
+    """Whether a fall that matters is ruled out: many noisy evaluations show it, a few do not."""
+    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
+    error = noise_level(values) * math.sqrt(12 / len(values))  # of a straight line's rise over so many readings
+    return -change + LIMITS.sure * error <= LIMITS.still * level
 
 
 def _falls(values: Values, by: float) -> bool:
@@ -214,8 +226,6 @@ def _convergence(flat: Flat) -> Iterator[Sign]:
         yield Sign(f"it went flat though the learning rate was {percent(then)} of its peak", HINT)
     elif then < LIMITS.gone:
         yield Sign(f"it went flat when the learning rate was {percent(then)} of its peak", -HINT)
-    if bad := alarm(flat.found, *PLATEAUS, *SCHEDULES, "overfitting", "frozen-validation"):
-        yield Sign(f"{bad.name} was found", -STRONG)
 
 
 PLATEAUS = (
@@ -245,8 +255,6 @@ UNSTABLE = (
 def _plateau(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=HINT, fell=-STRONG)
     yield from _level(flat, good=-STRONG, bad=STRONG)
-    if found := alarm(flat.found, *PLATEAUS):
-        yield Sign(f"{found.name} was found", STRONG)
     before, now = usual(flat.run, "grad_norm", 0, flat.since), usual(flat.run, "grad_norm", flat.since)
     if now < LIMITS.gone * before:
         yield Sign(f"the gradient faded from {number(before)} to {number(now)}", HINT)
@@ -264,8 +272,6 @@ def _plateau(flat: Flat) -> Iterator[Sign]:
 def _rate_gone(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=HINT, fell=-STRONG)
     then = rate_share(flat.run, flat.since)
-    if found := alarm(flat.found, *SCHEDULES):
-        yield Sign(f"{found.name} was found", STRONG)
     if then < LIMITS.low:
         odds = STRONG if then < LIMITS.gone else HINT
         yield Sign(f"it went flat when the learning rate was {percent(then)} of its peak", odds)
@@ -298,8 +304,6 @@ def _evaluation(flat: Flat) -> Iterator[Sign]:
         yield Sign(f"the training loss moved on ({flat.trained}), validation went neither up nor down", HINT)
     elif flat.fell <= LIMITS.still and flat.repeats < LIMITS.same:
         yield Sign(f"the training loss is flat too ({flat.trained})", -HINT)
-    if alarm(flat.found, "frozen-validation"):
-        yield Sign("frozen-validation was found", STRONG)
     if bad := alarm(flat.found, "constant-loss", "step-without-gradient", "nonfinite-loss"):
         yield Sign(f"{bad.name} was found: validation is right to be constant", -DECISIVE)
 
@@ -317,8 +321,6 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
         yield Sign("validation does not get worse", -HINT)
     if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
-    if found := alarm(flat.found, "overfitting", "overconfident"):
-        yield Sign(f"{found.name} was found", STRONG)
     passes = epochs(flat.run)
     if 0 < passes < 1.5:
         yield Sign("the data went by only once: nothing was seen often enough to be learned by heart", -STRONG)
@@ -379,13 +381,22 @@ def _falling_before_the_end_of_the_rate(flat: Flat) -> bool | None:
 
 CAUSES = (
     Cause("normal-convergence", "normal convergence", _convergence),
-    Cause("plateau", "a saddle or a plateau", _plateau, "overfit-one-batch"),
-    Cause("learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate"),
+    Cause("plateau", "a saddle or a plateau", _plateau, "overfit-one-batch", PLATEAUS),
+    Cause(
+        "learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate", SCHEDULES
+    ),
     Cause(
         "broken-evaluation",
         "an evaluation that returns the same number or looks at a stale checkpoint",
         _evaluation,
         "repeat-validation",
+        ("frozen-validation",),
     ),
-    Cause("silent-overfitting", "silent overfitting", _overfitting, "evaluate-training-data"),
+    Cause(
+        "silent-overfitting",
+        "silent overfitting",
+        _overfitting,
+        "evaluate-training-data",
+        ("overfitting", "overconfident"),
+    ),
 )
