@@ -247,7 +247,8 @@ FINDERS: dict[str, Finder] = {
 
 def quietly(finder: Finder, problem: Problem, model: nn.Module, seed: int) -> tuple[float, bool, str]:
     """Other tools print bars and warnings; a failure is a result too."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    out, err = io.StringIO(), io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         warnings.simplefilter("ignore")
         try:
             torch.manual_seed(seed)

@@ -104,7 +104,13 @@ def measured(name: str, severity: str) -> Row:
     control = sum(result.control) / len(result.control)
     found = top.name in cures and top.verdict == "helps"
     won = f"{top.won} of {len(top.losses)}"
-    return Row(name, severity, " / ".join(cures), top.name, top.verdict, won, found, f"{top.loss:.3g}", f"{control:.3g}")
+    ends = f"{top.loss:.3g}", f"{control:.3g}"
+    return Row(name, severity, " / ".join(cures), top.name, top.verdict, won, found, *ends)
+
+
+def _mostly(name: str, rows: list[Row]) -> bool:
+    own = [row.found for row in rows if row.specimen == name]
+    return sum(own) > len(own) / 2
 
 
 def main() -> None:
@@ -119,14 +125,18 @@ def main() -> None:
         for severity in specimen.severities:
             row = measured(name, severity)
             rows.append(row)
-            print(f"{'found ' if row.found else 'MISSED'} {name} {severity}: {row.on_top} {row.loss} (control {row.control})")
+            word = "found " if row.found else "MISSED"
+            print(f"{word} {name} {severity}: {row.on_top} {row.loss} (control {row.control})", flush=True)
     if not options.specimens:
         with options.output.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(vars(row) for row in rows)
     wholly = {row.specimen for row in rows} - {row.specimen for row in rows if not row.found}
-    print(f"{sum(row.found for row in rows)} of {len(rows)} cases; {len(wholly)} of {len({r.specimen for r in rows})} specimens in every severity")
+    most = {name for name in {row.specimen for row in rows} if _mostly(name, rows)}
+    every = len({row.specimen for row in rows})
+    print(f"{sum(row.found for row in rows)} of {len(rows)} cases; in most severities {len(most)} of {every} specimens")
+    print(f"in every severity {len(wholly)} of {every} specimens")
 
 
 if __name__ == "__main__":
