@@ -26,6 +26,7 @@ def derive(series: Mapping[Key, Curve], config: Mapping[str, Any], notes: list[s
     for loss, perplexity in (("val/loss", "val/perplexity"), ("loss", "train/perplexity")):
         _from_perplexity(found, loss, perplexity, notes)
     _skipped(found)
+    _clip_shares(found)
     _clipping(found, config, notes)
     _stray_gradients(found, notes)
     return found
@@ -84,6 +85,14 @@ def _skipped(found: dict[Key, Curve]) -> None:
     if len(values) and values.max() > 1 and (np.diff(values) >= 0).all():
         values = np.diff(values, prepend=0.0)
     found[("skipped", "")] = (steps, (values > 0).astype(np.float64))
+
+
+def _clip_shares(found: dict[Key, Curve]) -> None:
+    """How often clipping acted since the last reading, as a share: some tools count in percent."""
+    if ("clip_active", "") in found:
+        steps, values = found[("clip_active", "")]
+        if len(values) and np.nanmax(values) > 1:
+            found[("clip_active", "")] = (steps, values / 100)
 
 
 def _clipping(found: dict[Key, Curve], config: Mapping[str, Any], notes: list[str]) -> None:

@@ -19,6 +19,7 @@ from bedside.logs import (
     llama_factory,
     mlflow,
     mlperf,
+    notebook,
     records,
     table,
     tensorboard,
@@ -33,6 +34,7 @@ from bedside.logs.format import Format
 OWN = "bedside"
 
 FORMATS: tuple[Format, ...] = (
+    notebook.FORMAT,
     wandb.FORMAT,
     hf_trainer.FORMAT,
     algoperf.FORMAT,

@@ -22,7 +22,7 @@ from bedside.record.run import Key, Run
 from bedside.record.series import Series
 
 Curve = tuple[NDArray[np.int64], NDArray[np.float64]]
-OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch")
+OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
 IGNORE = "-"
 DENSER = 4  # times as many readings make a usual name for the loss a better choice than the plain one
 EVALUATES_TRAINING_SET = {"accumulated_submission_time", "preemption_count"}  # only AlgoPerf writes these
