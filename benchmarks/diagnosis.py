@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bedside.diagnose import examine
+from bedside.diagnosis.engine import examine
 from bedside.errors import BedsideError
 from bedside.finding import Diagnosis, Severity
 from bedside.logs import load

@@ -36,7 +36,7 @@ import numpy as np
 
 from bedside.errors import BedsideError
 from bedside.logs import FORMATS, find_runs, read_run
-from bedside.logs.crc32c import masked_crc32c
+from bedside.logs.formats.tensorboard.crc32c import masked_crc32c
 from bedside.record.run import Run
 
 RESULTS = Path(__file__).parent / "results" / "fuzz.csv"
@@ -250,7 +250,7 @@ def read_one(path: Path, reader: str) -> str:
         return "net" if "it is damaged (" in str(error) else "error"
     if not isinstance(run, Run):
         raise AssertionError(f"not a Run: {run!r}")
-    for key in run.keys:
+    for key in run.series_keys:
         if (np.diff(run.series(*key).steps) <= 0).any():
             raise AssertionError(f"{key}: steps do not increase")
     return "run"

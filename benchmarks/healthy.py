@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from bedside.diagnose import examine
+from bedside.diagnosis.engine import examine
 from bedside.finding import Severity
 from bedside.record.run import Event, Run
 from bedside.record.series import Series

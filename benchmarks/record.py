@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bedside.record.growing import GrowingRun
-from bedside.record.reader import open_run
+from bedside.record.live_run import GrowingRun
 from bedside.record.run import Key
-from bedside.record.store import Store
+from bedside.record.sqlite.reader import open_run
+from bedside.record.sqlite.writer import Store
 
 RESULTS = Path(__file__).parent / "results" / "record.csv"
 SCALARS = 8

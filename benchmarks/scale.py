@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from bedside.record.run import Key, Parameter
-from bedside.record.store import Store
+from bedside.record.sqlite.writer import Store
 
 RESULTS = Path(__file__).parent / "results" / "scale.csv"
 CHUNK = 2000  # rows written at a time
@@ -89,8 +89,8 @@ def write(run_dir: Path, steps: int, metrics: int) -> None:
 
 def diagnose(run_dir: Path) -> None:
     """In a process of its own: open, diagnose, and say how long it took and how much memory it needed."""
-    from bedside.diagnose import examine
-    from bedside.record.reader import open_run
+    from bedside.diagnosis.engine import examine
+    from bedside.record.sqlite.reader import open_run
     from bedside.rules import CATALOGUE
 
     began = time.perf_counter(), time.process_time()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from peer_tables import ASKS, DETECTORS
 from seed_tables import TABLES, Row
 
-from bedside.deciding import TESTS
+from bedside.diagnosis.experiments import EXPERIMENTS
 from bedside.rules import find_rule
 
 
@@ -33,7 +33,7 @@ def answer(row: Row) -> str:
     """The links and words of one row."""
     parts = [rule_link(name) for name in row.rules.split()]
     if row.tests:
-        parts.append("test: " + ", ".join(TESTS[name].name for name in row.tests.split()))
+        parts.append("test: " + ", ".join(EXPERIMENTS[name].name for name in row.tests.split()))
     parts += [row.also] if row.also else []
     parts += [f"*later: {row.later}*"] if row.later else []
     return "; ".join(parts) or "healthy: no rule speaks"

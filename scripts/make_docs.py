@@ -18,11 +18,11 @@ from cost_tables import costs
 from coverage_pages import coverage_page, peers_page
 from zoo_pages import zoo_in_short, zoo_page
 
-from bedside.explain import family, needs, page, status
 from bedside.logs import FORMATS
 from bedside.record.vocabulary import VITALS, Vital
-from bedside.report.wording import plural
 from bedside.rules import CATALOGUE, Rule
+from bedside.rules.page import family, needs, page, status
+from bedside.wording import plural
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = "benchmarks/zoo.csv"

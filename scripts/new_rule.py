@@ -16,8 +16,8 @@ from bedside import __version__
 from bedside.errors import BadOption, unknown_name
 from bedside.finding import Severity
 from bedside.record import vocabulary
-from bedside.report.wording import FAMILIES
 from bedside.rules import CATALOGUE
+from bedside.wording import FAMILIES
 
 RULES = ROOT / "src/bedside/rules"
 
@@ -54,7 +54,7 @@ from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run{vocabulary}
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
 
 
 @dataclass(frozen=True)

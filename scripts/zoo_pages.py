@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bedside.zoo.judge import Row
+from bedside.zoo.grading import Row
 from bedside.zoo.score import read
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import ZOO

@@ -34,7 +34,7 @@ def test_the_front_door_loads_nothing_heavy(code):
 
 
 @pytest.mark.parametrize(
-    "code", ["import bedside.diagnose", "import bedside.logs", command("rules"), command("explain", "NUM101")]
+    "code", ["import bedside.diagnosis.engine", "import bedside.logs", command("rules"), command("explain", "NUM101")]
 )
 def test_diagnosing_needs_neither_torch_nor_scipy(code):
     assert loaded_by(code) <= {"numpy"}
@@ -55,7 +55,7 @@ def contracts(root: Path) -> subprocess.CompletedProcess[str]:
     ("room", "line"),
     [
         ("rules/guest.py", "def check():\n    import torch\n    return torch\n"),  # hidden in a function
-        ("record/guest.py", "from bedside import diagnose\n"),
+        ("record/guest.py", "from bedside.diagnosis import engine\n"),
         ("report/guest.py", "from bedside.rules import CATALOGUE\n"),
         ("logs/guest.py", "from bedside.collect import watch\n"),
     ],

@@ -21,11 +21,13 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bedside
-from bedside.collect import core, freight, native
-from bedside.collect import loss as losses
-from bedside.collect.governor import UNSEEN
-from bedside.collect.reader import CHECKED, Reader
-from bedside.collect.squares import Gauge
+from bedside.collect.reading import device_queue as freight
+from bedside.collect.reading.native import sums as native
+from bedside.collect.reading.norm_reader import CHECKED, Reader
+from bedside.collect.reading.squared_norms import Gauge
+from bedside.collect.sampling.budget import UNSEEN
+from bedside.collect.step import common_rows as core
+from bedside.collect.step import loss as losses
 
 from .workloads import Training, build
 
@@ -235,7 +237,7 @@ def rules() -> dict[str, float]:
         before = monitor._governor.looking
         train(training, STEPS_OF_RULES)
         looking = monitor._governor.looking - before
-        metrics = len(monitor._notes.view().keys)
+        metrics = len(monitor._notes.view().series_keys)
     return {
         f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6 * looking / STEPS_OF_RULES
     }

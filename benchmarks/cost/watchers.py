@@ -63,7 +63,7 @@ class Bedside(Watcher):
         )
 
     def resumed(self, idle: float) -> None:
-        from bedside.collect.alarms import GRACE
+        from bedside.monitor.alarms import GRACE
 
         monitor = self.monitor
         if monitor.step:  # what early looks may take besides is over after 500 steps, which slow nets do not reach here
@@ -82,7 +82,7 @@ class Bedside(Watcher):
 
     @contextmanager
     def away(self, training: Training) -> Iterator[None]:
-        from bedside.collect import patches
+        from bedside.collect.hooks import torch_patches as patches
 
         patches._remove()
         try:
@@ -114,7 +114,7 @@ class Native(Bedside):
     """With the machine code ready from the first step, as later in a long run."""
 
     def start(self, training: Training) -> None:
-        from bedside.collect import native
+        from bedside.collect.reading.native import sums as native
 
         if not native.load():
             raise RuntimeError("numba is not installed")

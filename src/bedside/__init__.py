@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bedside.collect.monitor import Monitor as Monitor
-    from bedside.collect.watch import watch as watch
-    from bedside.compare import compare as compare
-    from bedside.comparison import Comparison as Comparison
-    from bedside.diagnose import diagnose as diagnose
+    from bedside.api import compare as compare
+    from bedside.api import diagnose as diagnose
+    from bedside.api import load as load
+    from bedside.comparison.result import Comparison as Comparison
     from bedside.errors import BedsideError as BedsideError
     from bedside.finding import Diagnosis as Diagnosis
     from bedside.finding import Finding as Finding
     from bedside.finding import Severity as Severity
-    from bedside.logs import load as load
+    from bedside.monitor.monitor import Monitor as Monitor
+    from bedside.monitor.watch import watch as watch
     from bedside.record.run import Run as Run
 
 _HOMES = {
-    "watch": "bedside.collect.watch",
-    "Monitor": "bedside.collect.monitor",
-    "diagnose": "bedside.diagnose",
-    "compare": "bedside.compare",
-    "Comparison": "bedside.comparison",
-    "load": "bedside.logs",
+    "watch": "bedside.monitor.watch",
+    "Monitor": "bedside.monitor.monitor",
+    "diagnose": "bedside.api",
+    "compare": "bedside.api",
+    "load": "bedside.api",
+    "Comparison": "bedside.comparison.result",
     "Run": "bedside.record.run",
     "Diagnosis": "bedside.finding",
     "Finding": "bedside.finding",
@@ -43,10 +43,7 @@ __all__ = [*_HOMES, "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'bedside' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    if home.__name__ == f"{__name__}.{name}":  # a module that answers to a call, such as bedside.diagnose
-        return home
-    value = getattr(home, name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -113,7 +113,7 @@ def _train(random_scale: bool, run_dir: Path, console: Any) -> tuple[Diagnosis, 
     from torch.nn import functional as F
 
     import bedside
-    from bedside.collect.alarms import alarm_line
+    from bedside.monitor.alarms import alarm_line
 
     x, y, x_val, y_val = _data()
     torch.manual_seed(0)

@@ -6,6 +6,9 @@ user's own call as the line to type, once, with `at_the_door`.
 
 from __future__ import annotations
 
+import select
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -73,3 +76,50 @@ def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") ->
         expected=f"one of {nearest_first(wrong, names)}",
         try_=try_,
     )
+
+
+class NotEnough(Exception):
+    """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
+
+    def __init__(self, needs: str) -> None:
+        self.needs = needs
+        super().__init__(needs)
+
+
+def warn_safely(message: str, *, stacklevel: int = 2) -> None:
+    """A warning that never becomes an exception: under `python -W error` it is a line on stderr."""
+    if _nobody_reads_stderr():
+        return
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=stacklevel + 1)
+    except Warning:
+        _instead_of_raising(message)
+    except Exception:  # a showwarning of the user's, or a stderr that was closed
+        return
+
+
+def _instead_of_raising(message: str) -> None:
+    say(message)
+
+
+def _nobody_reads_stderr() -> bool:
+    """Whether it is a pipe whose reader has gone: what is written to the stream then stays in its buffer, and costs the
+    program its exit code when Python tries again at the end."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stderr, 0)  # errors are told unasked
+        return bool(poll.poll(0))
+    except (OSError, ValueError, TypeError, AttributeError):  # no such stream, or no such call on this system
+        return False
+
+
+def say(text: str) -> None:
+    """A line on stderr, if anybody can read it there; one that is closed, broken or narrow changes nothing."""
+    if sys.stderr is None or _nobody_reads_stderr():
+        return
+    try:
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        sys.stderr.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.flush()
+    except (OSError, ValueError, LookupError, AttributeError):
+        return

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bedside.comparison import Comparison
-from bedside.deciding import DecidingTest
+from bedside.rendering import render
+
+if TYPE_CHECKING:
+    from bedside.comparison.result import Comparison
 
 
 class Severity(IntEnum):
@@ -69,12 +71,22 @@ class NotExamined:
         return f"{self.code} {self.name}: needs {', '.join(self.needs)}"
 
 
-class NotEnough(Exception):
-    """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment may show, and what it then was."""
 
-    def __init__(self, needs: str) -> None:
-        self.needs = needs
-        super().__init__(needs)
+    seen: str
+    means: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment that decides between causes, cheap enough to do before the next long run."""
+
+    name: str
+    cost: str
+    do: str
+    outcomes: tuple[Outcome, ...]
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,7 @@ class Hypothesis:
     weight: float  # among those considered, which add up to 1
     speaks_for: tuple[str, ...]
     speaks_against: tuple[str, ...]
-    test: DecidingTest | None  # the experiment that would confirm it; None for the harmless explanation
+    test: Experiment | None  # the experiment that would confirm it; None for the harmless explanation
 
 
 @dataclass(frozen=True)
@@ -103,7 +115,7 @@ class Differential:
         return self.hypotheses[0]
 
     @property
-    def test(self) -> DecidingTest | None:
+    def test(self) -> Experiment | None:
         """The one test to do: it confirms the heaviest cause, or rules out the likeliest that is not harmless."""
         return next((each.test for each in self.hypotheses if each.test is not None), None)
 
@@ -142,16 +154,12 @@ class Diagnosis:
         return [f for f in self.findings if f.severity >= severity and not f.preview]
 
     def to_json(self) -> dict[str, Any]:
-        from bedside.report.json import diagnosis_to_json
-
-        return diagnosis_to_json(self)
+        """The JSON contract: see docs/reports.md."""
+        answer: dict[str, Any] = render("diagnosis as json", self)
+        return answer
 
     def __str__(self) -> str:
-        from bedside.report.text import diagnosis_to_text
-
-        return diagnosis_to_text(self)
+        return str(render("diagnosis as text", self))
 
     def _repr_html_(self) -> str:
-        from bedside.report.html import diagnosis_to_html
-
-        return diagnosis_to_html(self)
+        return str(render("diagnosis as html", self))

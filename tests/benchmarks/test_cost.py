@@ -11,7 +11,7 @@ from benchmarks.cost.worker import make
 from benchmarks.cost.workloads import build
 from torch.autograd import backward as untouched
 
-from bedside.collect.moved import TRUST
+from bedside.collect.reading.updates import TRUST
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bedside
-from bedside.record.reader import open_run
+from bedside.record.sqlite.reader import open_run
 
 
 def watched(model, optimizer, tmp_path, body, steps=6, **options):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bedside.logs.meaning import to_run
-from bedside.logs.text import read_lines
+from bedside.logs.formats.text.lines import read_lines
+from bedside.logs.to_run import to_run
 
 
 def run_of(*lines: str):

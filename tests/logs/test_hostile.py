@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from bedside import diagnose
 from bedside.errors import BedsideError
 from bedside.logs import FORMATS, load
-from bedside.logs.line_numbers import line_numbers, tidy
+from bedside.logs.formats.protobuf import Malformed, fields
+from bedside.logs.formats.text.line_numbers import line_numbers, tidy
+from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.log import Log
-from bedside.logs.meaning import to_run
-from bedside.logs.names import read_name
-from bedside.logs.text import read_lines
-from bedside.logs.wire import Malformed, fields
+from bedside.logs.to_run import to_run
+from bedside.naming.metric_names import read_name
 from bedside.report.html import diagnosis_to_html
 from bedside.report.text import diagnosis_to_text
 
@@ -107,7 +107,7 @@ def test_any_columns_become_a_run(columns):
         for step, value, order in readings:
             log.add(name, step, value, order)
     run = to_run(log, "x")
-    for key in run.keys:
+    for key in run.series_keys:
         assert (np.diff(run.series(*key).steps) > 0).all()
 
 

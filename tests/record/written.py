@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bedside.record.store import Store
+from bedside.record.sqlite.writer import Store
 
 NOBODY = 65534
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from bedside.diagnose import examine
+from bedside.diagnosis.engine import examine
 from bedside.report.html import diagnosis_to_page
 from bedside.testing import a_run
 

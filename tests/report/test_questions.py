@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bedside.deciding import TESTS
+from bedside.diagnosis.experiments import EXPERIMENTS
 from bedside.finding import Differential, Hypothesis
 from bedside.report.html import diagnosis_to_html
 from bedside.report.markdown import diagnosis_to_markdown
@@ -14,9 +14,11 @@ def asked(first="rate", evil=""):
     answers = {
         "harmless": Hypothesis("fine", "normal convergence", 0.2, (f"accuracy is 0.97{evil}",), (), None),
         "rate": Hypothesis(
-            "rate", "a rate too small", 0.5, ("the rate is 1e-9",), ("steps move",), TESTS["fresh-learning-rate"]
+            "rate", "a rate too small", 0.5, ("the rate is 1e-9",), ("steps move",), EXPERIMENTS["fresh-learning-rate"]
         ),
-        "unlikely": Hypothesis("data", "other data", 0.01, (), ("no gap", "one more"), TESTS["overfit-one-batch"]),
+        "unlikely": Hypothesis(
+            "data", "other data", 0.01, (), ("no gap", "one more"), EXPERIMENTS["overfit-one-batch"]
+        ),
     }
     order = sorted(answers, key=lambda name: (name != first, name))
     return Differential("Why is it flat?", 400, tuple(answers[name] for name in order), about="GEN104")

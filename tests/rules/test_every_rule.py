@@ -16,13 +16,13 @@ import pytest
 from benchmarks.healthy import KINDS, healthy_run
 
 import bedside.rules
+from bedside.diagnosis.causal_links import LINKS
 from bedside.finding import Finding, NotExamined, Severity
-from bedside.links import LINKS
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import FAMILIES
 from bedside.rules import CATALOGUE
 from bedside.testing import a_run
+from bedside.wording import FAMILIES
 
 FOLDER = Path(bedside.rules.__file__).parent
 SECTIONS = [

@@ -1,6 +1,6 @@
+from bedside.analysis.leaf_modules import leaf_owners, leaves, owner_sizes, places
 from bedside.record.run import Parameter
 from bedside.record.vocabulary import GRAD_NORM
-from bedside.rules.leaves import leaf_owners, leaves, owner_sizes, places
 from bedside.testing import a_run
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.rules.losses import is_surrogate
+from bedside.analysis.losses import is_surrogate
 from bedside.testing import a_run
 
 

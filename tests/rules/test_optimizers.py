@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bedside.rules.optimizers import is_scale_free, weight_decay
+from bedside.analysis.optimizers import is_scale_free, weight_decay
 from bedside.testing import a_run
 
 

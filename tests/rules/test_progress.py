@@ -1,6 +1,6 @@
 import math
 
-from bedside.rules.progress import share_of_loss_won
+from bedside.analysis.progress import share_of_loss_won
 from bedside.testing import a_run
 
 

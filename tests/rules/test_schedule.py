@@ -1,6 +1,6 @@
 import numpy as np
 
-from bedside.rules.schedule import read_schedule
+from bedside.analysis.schedule import read_schedule
 from bedside.testing import a_run
 
 

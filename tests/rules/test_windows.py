@@ -1,7 +1,7 @@
 import numpy as np
 
+from bedside.analysis.windows import second_half, spread_evenly
 from bedside.record.series import Series
-from bedside.rules.windows import second_half, spread_evenly
 
 
 def read(steps, values=None):

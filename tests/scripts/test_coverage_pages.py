@@ -28,13 +28,13 @@ def every_row(tables):
 
 
 def test_every_rule_and_test_that_is_named_exists(tables):
-    from bedside.deciding import TESTS
+    from bedside.diagnosis.experiments import EXPERIMENTS
     from bedside.rules import CATALOGUE
 
     names = {rule.name for rule in CATALOGUE}
     for row in every_row(tables):
         assert set(row.rules.split()) <= names, row
-        assert set(row.tests.split()) <= set(TESTS), row
+        assert set(row.tests.split()) <= set(EXPERIMENTS), row
 
 
 def test_every_rule_answers_something(tables):

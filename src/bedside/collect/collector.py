@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.collect.elements import ElementsOf
+from bedside.collect.reading.elements import ElementsOf
 from bedside.record.run import Event, Key
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from bedside.collect.door import Door, Forward
-    from bedside.collect.freight import Freight
-    from bedside.collect.layout import Layout
+    from bedside.collect.hooks.forward_hooks import Door, Forward
+    from bedside.collect.model.parameter_layout import Layout
+    from bedside.collect.reading.device_queue import Freight
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def compare(ctx: click.Context, a: str, b: str, format_: str, config: str | None
     A and B are runs of bedside's own or logs that other tools wrote. Exits with 0 when they are alike, 1 when they
     part, 2 when they could not be compared.
     """
-    from bedside.compare import compare as side_by_side
+    from bedside.api import compare as side_by_side
 
     answer = side_by_side(a, b, config=False if no_config else config)
     if format_ == "json":
@@ -32,7 +32,7 @@ def compare(ctx: click.Context, a: str, b: str, format_: str, config: str | None
 
         click.echo(json.dumps(answer.to_json(), indent=2, allow_nan=False))
     else:
-        from bedside.report.beside import comparison_lines
+        from bedside.report.comparison import comparison_lines
         from bedside.report.screen import show, width
 
         show(comparison_lines(answer, width()))

@@ -13,8 +13,8 @@ import click
 from bedside.commands.choice import OneOf, settings_options
 
 if TYPE_CHECKING:
+    from bedside.diagnosis.many_runs import Job
     from bedside.finding import Diagnosis, Failure
-    from bedside.fleet import Job
 
 SOON_DONE = 8  # runs that need no progress bar
 FINDINGS = 1  # exit code: something at or above --fail-on
@@ -68,8 +68,8 @@ def diagnose(
     A tree is told as a table, the worst run first. Exits with 0 when nothing is at or above --fail-on, 1 when
     something is, 2 when nothing could be read.
     """
+    from bedside.diagnosis.many_runs import Order, diagnose_all, good_run
     from bedside.finding import Diagnosis, Failure
-    from bedside.fleet import Order, diagnose_all, good_run
     from bedside.settings import settings_for
 
     settings = settings_for(*paths[:1], config=config, use=not no_config)
@@ -148,8 +148,8 @@ def _progress(runs: int) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def _print_table(told: Sequence[Diagnosis | Failure]) -> None:
+    from bedside.report.many_runs import table_lines
     from bedside.report.screen import show, width
-    from bedside.report.table import table_lines
 
     show(table_lines(told, width()))
 

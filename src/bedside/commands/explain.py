@@ -11,8 +11,8 @@ import click
 @click.argument("code")
 def explain(code: str) -> None:
     """Print the page of a rule, by its code or its name: what it sees, how it decides, when it is wrong."""
-    from bedside.explain import page
     from bedside.rules import find_rule
+    from bedside.rules.page import page
 
     text = page(find_rule(code))
     if not sys.stdout.isatty():

@@ -17,11 +17,11 @@ from bedside.commands.choice import settings_options
 @settings_options
 def report(path: str, output: Path, config: str | None, no_config: bool) -> None:
     """Write a run's diagnosis as a self-contained HTML page."""
-    from bedside.diagnose import diagnose
+    from bedside.api import diagnose
     from bedside.errors import BadOption
-    from bedside.explain import page
     from bedside.report.html import diagnosis_to_page
     from bedside.rules import find_rule
+    from bedside.rules.page import page
 
     answer = diagnose(path, config=False if no_config else config)
     pages = {finding.code: page(find_rule(finding.code)) for finding in answer.findings}

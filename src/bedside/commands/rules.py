@@ -42,8 +42,8 @@ def _as_json(rule: Rule) -> dict[str, Any]:
 
 
 def _lines(rule: Rule, width: int) -> list[Line]:
-    from bedside.explain import needs
     from bedside.report.lines import wrapped
+    from bedside.rules.page import needs
 
     severity, status = rule.severity.word, "preview" if rule.preview else "stable"
     head = wrapped(

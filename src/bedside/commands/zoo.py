@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bedside.zoo.judge import Row
+    from bedside.zoo.grading import Row
 
 WORSE = 1  # exit code: the score is worse than the committed one
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from bedside.errors import BedsideError, NoSuchPath, NotARun
-from bedside.logs.format import BROKEN, Unreadable
+from bedside.logs.discover import RunFiles
+from bedside.logs.discover import find_runs as _find_runs
 from bedside.logs.formats import FORMATS, OWN, format_named
-from bedside.logs.meaning import to_run
-from bedside.logs.tree import RunFiles
-from bedside.logs.tree import find_runs as _find_runs
+from bedside.logs.formats.base import BROKEN, Unreadable
+from bedside.logs.to_run import to_run
 from bedside.record.run import Run
 
 __all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]
@@ -73,7 +73,7 @@ def find_runs(path: str | os.PathLike[str], *, format_in: str | None = None) -> 
 def read_run(found: RunFiles, mapping: Mapping[str, str] | None = None) -> Run:
     """The Run in the files that `find_runs` found; a broken file ends in a NotARun."""
     if found.format == OWN:
-        from bedside.record.reader import open_run
+        from bedside.record.sqlite.reader import open_run
 
         return open_run(found.files[0])
     format = format_named(found.format)

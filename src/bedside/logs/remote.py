@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bedside.errors import NoSuchPath, NotARun
-from bedside.logs import beside
-from bedside.logs.tree import RunFiles, may_be_a_log
+from bedside.logs import sidecar_settings as beside
+from bedside.logs.discover import RunFiles, may_be_a_log
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 BESIDE = (*beside.YAML, *beside.JSON)  # no logs themselves, but readers look at them

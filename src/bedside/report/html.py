@@ -12,11 +12,11 @@ from html import escape
 
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
-from bedside.report.beside import summary
+from bedside.report.comparison import summary
 from bedside.report.plots import curve_svg
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 BADGES = {
     "error": "#c62a2f",

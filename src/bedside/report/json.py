@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedside import __version__
-from bedside.deciding import DecidingTest
-from bedside.finding import Diagnosis, Differential, Finding
+from bedside.finding import Diagnosis, Differential, Experiment, Finding
 
 
 def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def _differential(asked: Differential) -> dict[str, Any]:
     }
 
 
-def _test(test: DecidingTest) -> dict[str, Any]:
+def _test(test: Experiment) -> dict[str, Any]:
     outcomes = [{"if": each.seen, "then": each.means} for each in test.outcomes]
     return {"name": test.name, "cost": test.cost, "do": test.do, "outcomes": outcomes}
 

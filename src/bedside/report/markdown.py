@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bedside.finding import Diagnosis, Differential, Finding
-from bedside.report import beside
+from bedside.report import comparison as beside
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import escape
 
 from bedside.report.sparkline import Points, height, needs_log
-from bedside.report.wording import count, number
+from bedside.wording import count, number
 
 WIDTH, HEIGHT = 640, 130
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 20, 20

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bedside.finding import Differential, Hypothesis
 from bedside.report.lines import Line, wrapped
-from bedside.report.wording import capital, percent, printable
+from bedside.wording import capital, percent, printable
 
 SIGNS = 3  # for and against each, in text; the other formats have room for all
 UNLIKELY = 0.05  # of the weight: told with its strongest sign alone

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bedside.finding import Diagnosis, Finding, Severity
-from bedside.report.wording import FAMILIES, count, counted, percent, plural, printable, since, span, steps
+from bedside.wording import FAMILIES, count, counted, percent, plural, printable, since, span, steps
 
 NEAR_THE_END = 0.02  # of the run: the last evaluation is rarely on the last step
 RUN_NAME_LENGTH = 60  # leaves room for the verdict on a line of 100

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
-from bedside.report.beside import summary
+from bedside.report.comparison import summary
 from bedside.report.lines import WIDTH, Line, line, plain, wrapped
 from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
 from bedside.report.story import Chapter
-from bedside.report.wording import capital, listed, number, percent, plural, printable, since, span, value, words
+from bedside.wording import capital, listed, number, percent, plural, printable, since, span, value, words
 
 CONSEQUENCES, NEEDS = 8, 5  # lines of each at most; the rest is counted
 LABEL = 11  # columns of "how sure", "numbers" and their like

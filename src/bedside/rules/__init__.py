@@ -6,6 +6,7 @@ from bedside.errors import unknown_name
 from bedside.rules.accumulating_gradient import accumulating_gradient
 from bedside.rules.amplified_step import amplified_step
 from bedside.rules.bad_batch import bad_batch
+from bedside.rules.base import Rule, rule
 from bedside.rules.broadcast_loss import broadcast_loss
 from bedside.rules.category_gap import category_gap
 from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
@@ -57,7 +58,6 @@ from bedside.rules.oversized_update import oversized_update
 from bedside.rules.ranks_disagree import ranks_disagree
 from bedside.rules.ranks_see_same_data import ranks_see_same_data
 from bedside.rules.repeated_batches import repeated_batches
-from bedside.rules.rule import Rule, rule
 from bedside.rules.runaway_weights import runaway_weights
 from bedside.rules.saturated_units import saturated_units
 from bedside.rules.schedule_ended_early import schedule_ended_early

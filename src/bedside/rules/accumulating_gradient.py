@@ -37,11 +37,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, UNCLEARED
-from bedside.report.wording import count
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count
 
 
 @dataclass(frozen=True)

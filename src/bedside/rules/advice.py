@@ -12,7 +12,7 @@ import numpy as np
 
 from bedside.record.run import Run
 from bedside.record.vocabulary import LR
-from bedside.report.wording import count, number
+from bedside.wording import count, number
 
 
 def moment(run: Run, step: int) -> str:

@@ -40,14 +40,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.statistics import how_sure, mad
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, INPUT_RMS, LOSS
-from bedside.report.wording import number
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, mad
+from bedside.rules.base import rule
+from bedside.wording import number
 
 PAST = 20  # losses before the leap that give the level it left
 

@@ -33,9 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.statistics import how_sure, mad
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS_BY_CATEGORY
-from bedside.report.wording import listed, number
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, mad
+from bedside.rules.base import rule
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)

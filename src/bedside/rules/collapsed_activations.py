@@ -35,13 +35,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.progress import share_of_loss_won
+from bedside.analysis.windows import since_below
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import ACTIVATION_RMS, BATCH_VARIATION, LOSS
-from bedside.report.wording import number
-from bedside.rules.progress import share_of_loss_won
-from bedside.rules.rule import rule
-from bedside.rules.windows import since_below
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -39,16 +39,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss
+from bedside.analysis.statistics import running_median
+from bedside.analysis.windows import since_above
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import ATTENTION_DIRAC, ATTENTION_ENTROPY, LOSS
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.chance import known_chance
-from bedside.rules.losses import training_loss
-from bedside.rules.rule import rule
-from bedside.rules.statistics import running_median
-from bedside.rules.windows import since_above
+from bedside.rules.base import rule
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number
 from bedside.rules.advice import moment
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

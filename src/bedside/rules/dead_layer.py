@@ -39,15 +39,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.windows import second_half
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS
-from bedside.report.wording import listed, number, plural
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.leaves import leaves, places
-from bedside.rules.rule import rule
-from bedside.rules.windows import second_half
+from bedside.rules.base import rule
+from bedside.wording import listed, number, plural
 
 
 @dataclass(frozen=True)

@@ -39,14 +39,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import DEAD_FRACTION, DEAD_UNITS, LOSS
-from bedside.report.wording import listed, percent
 from bedside.rules.advice import lower_learning_rate
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
+from bedside.rules.base import rule
+from bedside.wording import listed, percent
 
 
 @dataclass(frozen=True)

@@ -44,14 +44,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.statistics import Outline, how_sure, outline, sways
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, lower_learning_rate, moment
-from bedside.rules.losses import called, loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import Outline, how_sure, outline, sways
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -46,15 +46,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves, owner_sizes
+from bedside.analysis.optimizers import is_scale_free
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, PARAM_NORM
-from bedside.report.wording import listed, number, percent
-from bedside.rules.leaves import leaves, owner_sizes
-from bedside.rules.optimizers import is_scale_free
-from bedside.rules.rule import rule
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import listed, number, percent
 
 
 @dataclass(frozen=True)

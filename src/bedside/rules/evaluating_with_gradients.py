@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import EVAL_MODE
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
 
 
 @dataclass(frozen=True)

@@ -44,17 +44,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.losses import judged_loss, training_loss
+from bedside.analysis.statistics import median, noise_level
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import ACTIVATION_RMS, GRAD_NORM, LOSS, LR
-from bedside.report.wording import listed, number, percent
 from bedside.rules.advice import lower_learning_rate, moment, one_digit
-from bedside.rules.chance import known_chance
-from bedside.rules.leaves import leaves
-from bedside.rules.losses import judged_loss, training_loss
-from bedside.rules.rule import rule
-from bedside.rules.statistics import median, noise_level
+from bedside.rules.base import rule
+from bedside.wording import listed, number, percent
 
 
 @dataclass(frozen=True)

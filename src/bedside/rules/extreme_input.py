@@ -32,12 +32,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import INPUT_MAX, INPUT_STD
-from bedside.report.wording import number
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
-from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

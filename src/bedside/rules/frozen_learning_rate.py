@@ -36,12 +36,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.schedule import SAME, planned_steps, schedulers
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import EPOCH, LOSS, LR
-from bedside.report.wording import number, steps
-from bedside.rules.rule import rule
-from bedside.rules.schedule import SAME, planned_steps, schedulers
+from bedside.rules.base import rule
+from bedside.wording import number, steps
 
 ALWAYS_MOVING = (
     "Cosine",

@@ -38,14 +38,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
-from bedside.record.metrics import goes_up
+from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import listed, number
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+from bedside.rules.base import rule
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)

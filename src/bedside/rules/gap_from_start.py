@@ -38,13 +38,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import training_loss, validation_losses
+from bedside.analysis.statistics import how_sure, outline
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Values
-from bedside.report.wording import number
-from bedside.rules.losses import training_loss, validation_losses
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.optimizers import is_scale_free
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, LR
-from bedside.report.wording import number, percent
 from bedside.rules.advice import one_digit
-from bedside.rules.optimizers import is_scale_free
-from bedside.rules.rule import rule
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

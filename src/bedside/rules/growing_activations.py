@@ -34,15 +34,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import training_loss
+from bedside.analysis.statistics import how_sure, outline
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import ACTIVATION_RMS, LOSS
-from bedside.report.wording import listed, number
 from bedside.rules.advice import lower_learning_rate
-from bedside.rules.losses import training_loss
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline
+from bedside.rules.base import rule
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import CLIP_THRESHOLD, GRAD_NORM
-from bedside.report.wording import number
 from bedside.rules.advice import one_digit
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

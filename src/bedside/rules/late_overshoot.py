@@ -34,15 +34,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.statistics import trend
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, new_learning_rate
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import trend
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

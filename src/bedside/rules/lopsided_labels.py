@@ -38,12 +38,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import training_loss
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import BATCH_LABEL_SPREAD, LABEL_SHARE_MAX
-from bedside.report.wording import percent
-from bedside.rules.losses import training_loss
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import percent
 
 
 @dataclass(frozen=True)

@@ -42,16 +42,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.chance_levels import chance_level, known_chance
+from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.schedule import warming_up
+from bedside.analysis.statistics import in_blocks
+from bedside.analysis.untrained_signs import low_metric
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate
-from bedside.rules.chance import chance_level, known_chance
-from bedside.rules.ignorance import low_metric
-from bedside.rules.losses import called, loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import in_blocks
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

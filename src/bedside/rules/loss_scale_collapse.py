@@ -40,9 +40,9 @@ import numpy as np
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LOSS_SCALE, SKIPPED
-from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

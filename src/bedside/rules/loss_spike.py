@@ -42,15 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.statistics import Spike, how_sure, in_blocks, spikes
+from bedside.analysis.statistics.outline import PLACES
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import number, plural
 from bedside.rules.advice import learning_rate, lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import Spike, how_sure, in_blocks, spikes
-from bedside.rules.statistics.outline import PLACES
+from bedside.rules.base import rule
+from bedside.wording import number, plural
 
 
 @dataclass(frozen=True)

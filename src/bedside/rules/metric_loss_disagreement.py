@@ -36,15 +36,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
-from bedside.record.metrics import goes_up
+from bedside.analysis.losses import validation_losses, validation_metrics
+from bedside.analysis.statistics import how_sure, kendall, trend
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import percent
 from bedside.rules.advice import moment
-from bedside.rules.losses import validation_losses, validation_metrics
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, kendall, trend
+from bedside.rules.base import rule
+from bedside.wording import percent
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.chance_levels import known_chance
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS
-from bedside.report.wording import number
-from bedside.rules.chance import known_chance
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 # What each takes, what it means for the loss, and what to do.
 TAKES = {

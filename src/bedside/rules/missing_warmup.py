@@ -38,15 +38,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.schedule import read_schedule
+from bedside.analysis.statistics import noise_level
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.report.wording import count, number
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.schedule import read_schedule
-from bedside.rules.statistics import noise_level
+from bedside.rules.base import rule
+from bedside.wording import count, number
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import MICRO_BATCHES
-from bedside.report.wording import count
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.report.wording import count
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import training_loss_to_fall
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import steps
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import steps
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.statistics import how_sure, in_blocks, noise_level, outline, trend
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRADIENT_NOISE, RELATIVE_UPDATE
-from bedside.report.wording import number, percent
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, in_blocks, noise_level, outline, trend
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

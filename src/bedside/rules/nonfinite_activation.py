@@ -45,12 +45,13 @@ from typing import Any
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
 from bedside.record.vocabulary import LOSS, NONFINITE_ACTIVATIONS
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.leaves import leaves
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
 
 EDGE = "log, sqrt, division or exp at the edge of its domain: add 1e-8 or clamp"
 

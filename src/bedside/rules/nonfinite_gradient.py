@@ -39,14 +39,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.analysis.leaf_modules import leaves, places
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LOSS_SCALE, PARAM_NORM, SKIPPED
-from bedside.report.wording import listed, number, percent
 from bedside.rules.advice import lower_learning_rate, moment, one_digit
-from bedside.rules.leaves import leaves, places
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import listed, number, percent
 
 
 @dataclass(frozen=True)

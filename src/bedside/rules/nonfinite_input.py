@@ -35,12 +35,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import INPUT_RMS, LOSS, NONFINITE_INPUTS, NONFINITE_TARGETS
-from bedside.report.wording import plural
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import plural
 
 
 @dataclass(frozen=True)

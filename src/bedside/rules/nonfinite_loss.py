@@ -41,13 +41,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import training_loss, validation_losses
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import number, plural
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss, validation_losses
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number, plural
 
 
 @dataclass(frozen=True)

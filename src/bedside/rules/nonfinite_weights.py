@@ -37,13 +37,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.leaf_modules import leaves, places
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, NONFINITE_GRADS, NONFINITE_PARAMS, PARAM_NORM
-from bedside.report.wording import count, listed, plural
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.leaves import leaves, places
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count, listed, plural
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Values
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
-from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -43,15 +43,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.statistics import Outline, how_sure, outline, sways, swings
+from bedside.analysis.statistics.outline import WINDOW
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Values
-from bedside.report.wording import number, percent
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.losses import training_loss_to_fall, validation_losses
-from bedside.rules.rule import rule
-from bedside.rules.statistics import Outline, how_sure, outline, sways, swings
-from bedside.rules.statistics.outline import WINDOW
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

@@ -43,16 +43,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.accuracy_and_loss import accuracies, calibrated
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
+from bedside.analysis.statistics import how_sure, outline
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import number, percent
 from bedside.rules.advice import moment
-from bedside.rules.answers import accuracies, calibrated
-from bedside.rules.chance import known_chance
-from bedside.rules.losses import training_loss, validation_losses, validation_metrics
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import DEAD_FRACTION, GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.report.wording import number, percent
 from bedside.rules.advice import learning_rate, moment, new_learning_rate
-from bedside.rules.rule import rule
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import RANK_INITIAL_NORM, RANK_PARAM_NORM
-from bedside.report.wording import number
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

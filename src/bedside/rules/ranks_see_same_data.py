@@ -35,10 +35,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import RANK_FINGERPRINT
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import BATCH_FINGERPRINT
-from bedside.report.wording import count
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count
 
 
 @dataclass(frozen=True)

@@ -44,16 +44,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.optimizers import optimizers, weight_decay
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM, RELATIVE_UPDATE
-from bedside.report.wording import number
 from bedside.rules.advice import lower_learning_rate, moment
-from bedside.rules.leaves import leaves, places
-from bedside.rules.optimizers import optimizers, weight_decay
-from bedside.rules.rule import rule
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

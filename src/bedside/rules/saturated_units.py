@@ -42,15 +42,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.progress import share_of_loss_won
+from bedside.analysis.statistics import how_sure
+from bedside.analysis.windows import spread_evenly
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, SATURATED_FRACTION
-from bedside.report.wording import listed, percent
-from bedside.rules.progress import share_of_loss_won
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import listed, percent
 
 SATURATING = ("sigmoid", "tanh", "hardsigmoid", "hardtanh")
 

@@ -39,13 +39,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.schedule import NOTHING, Schedule, planned_steps, read_schedule, schedulers
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import EPOCH, LOSS, LR
-from bedside.report.wording import number, plural
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
-from bedside.rules.schedule import NOTHING, Schedule, planned_steps, read_schedule, schedulers
+from bedside.rules.base import rule
+from bedside.wording import number, plural
 
 
 @dataclass(frozen=True)

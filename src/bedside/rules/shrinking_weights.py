@@ -40,17 +40,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.optimizers import weight_decay
+from bedside.analysis.progress import share_of_loss_won
+from bedside.analysis.statistics import in_blocks
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, PARAM_NORM
-from bedside.report.wording import number
 from bedside.rules.advice import learning_rate, one_digit
-from bedside.rules.leaves import leaves
-from bedside.rules.optimizers import weight_decay
-from bedside.rules.progress import share_of_loss_won
-from bedside.rules.rule import rule
-from bedside.rules.statistics import in_blocks
+from bedside.rules.base import rule
+from bedside.wording import number
 
 BLOCKS = 8  # of the loss since the onset: long enough to be a level
 

@@ -39,12 +39,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import places
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import ACTIVATION_RMS
-from bedside.report.wording import count, listed, steps
-from bedside.rules.leaves import places
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count, listed, steps
 
 
 @dataclass(frozen=True)

@@ -36,17 +36,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.accuracy_and_loss import leaves_room
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.schedule import warming_up
+from bedside.analysis.statistics import flat_since, how_sure, in_blocks, outline
+from bedside.analysis.untrained_signs import low_metric
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number, percent
 from bedside.rules.advice import moment, raise_learning_rate
-from bedside.rules.answers import leaves_room
-from bedside.rules.chance import known_chance
-from bedside.rules.ignorance import low_metric
-from bedside.rules.losses import called, loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import flat_since, how_sure, in_blocks, outline
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.statistics import how_sure, outline, trend
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number
-from bedside.rules.losses import called, loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline, trend
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

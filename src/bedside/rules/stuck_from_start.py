@@ -40,17 +40,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
-from bedside.record.metrics import goes_up
+from bedside.analysis.losses import called, loss_to_fall, validation_metrics
+from bedside.analysis.schedule import warming_up
+from bedside.analysis.statistics import in_blocks, trend
+from bedside.analysis.untrained_signs import Sign, signs_of_ignorance
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.report.wording import number, steps
 from bedside.rules.advice import lower_learning_rate, raise_learning_rate
-from bedside.rules.ignorance import Sign, signs_of_ignorance
-from bedside.rules.losses import called, loss_to_fall, validation_metrics
-from bedside.rules.rule import rule
-from bedside.rules.schedule import warming_up
-from bedside.rules.statistics import in_blocks, trend
+from bedside.rules.base import rule
+from bedside.wording import number, steps
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.statistics import how_sure
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report.wording import number, percent
-from bedside.rules.losses import training_loss_to_fall, validation_losses
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.statistics import how_sure
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR, SWALLOWED_FRACTION, UPDATE_NORM
-from bedside.report.wording import listed, percent
-from bedside.rules.leaves import leaves, places
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import listed, percent
 
 HALF = ("bfloat16", "float16")
 

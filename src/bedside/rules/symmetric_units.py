@@ -38,13 +38,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.progress import share_of_loss_won
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import BATCH_VARIATION, LOSS, UNIT_VARIATION
-from bedside.report.wording import listed
-from bedside.rules.progress import share_of_loss_won
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import listed
 
 CENTRED = ("softmax", "sigmoid", "hardsigmoid")  # their outputs begin alike: everywhere 1/n, or one half
 

@@ -40,9 +40,9 @@ import numpy as np
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import EVAL_MODE
-from bedside.report.wording import listed
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import listed
 
 
 @dataclass(frozen=True)

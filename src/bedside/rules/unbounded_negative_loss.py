@@ -36,12 +36,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.statistics import how_sure, outline
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number
-from bedside.rules.losses import called, loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure, outline
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import places
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Parameter, Run
-from bedside.report.wording import count, listed
-from bedside.rules.leaves import places
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import count, listed
 
 
 @dataclass(frozen=True)

@@ -42,16 +42,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.accuracy_and_loss import leaves_room
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.statistics import Blocks, flat_since, how_sure, in_blocks, outline
+from bedside.analysis.untrained_signs import low_metric
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.report.wording import number, percent, plural
 from bedside.rules.advice import raise_learning_rate
-from bedside.rules.answers import leaves_room
-from bedside.rules.chance import known_chance
-from bedside.rules.ignorance import low_metric
-from bedside.rules.losses import training_loss_to_fall, validation_losses
-from bedside.rules.rule import rule
-from bedside.rules.statistics import Blocks, flat_since, how_sure, in_blocks, outline
+from bedside.rules.base import rule
+from bedside.wording import number, percent, plural
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.leaf_modules import places
+from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, UNDERFLOWED_FRACTION
-from bedside.report.wording import listed, percent
-from bedside.rules.leaves import places
-from bedside.rules.rule import rule
-from bedside.rules.statistics import how_sure
+from bedside.rules.base import rule
+from bedside.wording import listed, percent
 
 
 @dataclass(frozen=True)

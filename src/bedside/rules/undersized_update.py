@@ -42,17 +42,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.schedule import warming_up
+from bedside.analysis.windows import spread_evenly
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
-from bedside.report.wording import number, steps
 from bedside.rules.advice import learning_rate, new_learning_rate
-from bedside.rules.leaves import leaves
-from bedside.rules.losses import training_loss_to_fall
-from bedside.rules.rule import rule
-from bedside.rules.schedule import warming_up
-from bedside.rules.windows import spread_evenly
+from bedside.rules.base import rule
+from bedside.wording import number, steps
 
 
 @dataclass(frozen=True)

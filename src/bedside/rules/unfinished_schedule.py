@@ -33,12 +33,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.schedule import planned_steps, read_schedule
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.report.wording import count, percent
-from bedside.rules.rule import rule
-from bedside.rules.schedule import planned_steps, read_schedule
+from bedside.rules.base import rule
+from bedside.wording import count, percent
 
 
 @dataclass(frozen=True)

@@ -38,14 +38,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.windows import second_half
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LR, PARAM_NORM, UPDATE_NORM
-from bedside.report.wording import listed, number
 from bedside.rules.advice import moment
-from bedside.rules.leaves import leaves, places
-from bedside.rules.rule import rule
-from bedside.rules.windows import second_half
+from bedside.rules.base import rule
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)

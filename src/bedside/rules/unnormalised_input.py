@@ -33,14 +33,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss
+from bedside.analysis.progress import share_of_loss_won
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD
-from bedside.report.wording import number
-from bedside.rules.chance import known_chance
-from bedside.rules.losses import training_loss
-from bedside.rules.progress import share_of_loss_won
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

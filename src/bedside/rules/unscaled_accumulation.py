@@ -35,13 +35,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.optimizers import is_scale_free
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, MICRO_BATCHES, TRAINING_FORWARDS
-from bedside.report.wording import number
 from bedside.rules.advice import learning_rate
-from bedside.rules.optimizers import is_scale_free
-from bedside.rules.rule import rule
+from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)

@@ -38,14 +38,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.finding import Finding, NotEnough, Severity
+from bedside.analysis.schedule import NOTHING, Schedule, read_schedule
+from bedside.analysis.statistics import trend
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.report.wording import number, percent
 from bedside.rules.advice import moment
-from bedside.rules.rule import rule
-from bedside.rules.schedule import NOTHING, Schedule, read_schedule
-from bedside.rules.statistics import trend
+from bedside.rules.base import rule
+from bedside.wording import number, percent
 
 FADED = 0.1  # of the peak: below it the loss slows down because of the rate, whatever is left to learn
 FEWEST = 20  # readings that a trend needs

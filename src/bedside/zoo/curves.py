@@ -14,12 +14,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from bedside.diagnose import examine
+from bedside.analysis.leaf_modules import leaves
+from bedside.diagnosis.engine import examine
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.rules.leaves import leaves
-from bedside.zoo.keep import CACHE, TWIN, recorded
+from bedside.zoo.run_cache import CACHE, TWIN, recorded
 from bedside.zoo.specimen import Specimen
 
 POINTS = 100  # of a curve: what a card of a few hundred pixels can show

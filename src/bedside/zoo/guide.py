@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from bedside.analysis.leaf_modules import leaves
 from bedside.errors import BadOption, BedsideError
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM
-from bedside.rules.leaves import leaves
 from bedside.zoo.drawing import HELD_OUT, TRAIN, TWIN, bars, curves
-from bedside.zoo.keep import CACHE, recorded
-from bedside.zoo.keep import TWIN as HEALTHY
+from bedside.zoo.run_cache import CACHE, recorded
+from bedside.zoo.run_cache import TWIN as HEALTHY
 from bedside.zoo.specimens import find_specimen
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

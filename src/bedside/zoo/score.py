@@ -14,8 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bedside.zoo.curves import write_gallery
-from bedside.zoo.judge import Row, judge_healthy, judge_sick
-from bedside.zoo.keep import CACHE, TWIN, recorded
+from bedside.zoo.grading import Row, judge_healthy, judge_sick
+from bedside.zoo.run_cache import CACHE, TWIN, recorded
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import ZOO, find_specimen
 

@@ -12,17 +12,17 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from bedside.collect.monitor import Monitor
-from bedside.diagnose import examine
-from bedside.record.reader import open_run
+from bedside.analysis.leaf_modules import leaves
+from bedside.diagnosis.engine import examine
+from bedside.monitor.monitor import Monitor
 from bedside.record.run import Run
+from bedside.record.sqlite.reader import open_run
 from bedside.record.vocabulary import GRAD_NORM
 from bedside.report.screen import show
 from bedside.report.sparkline import sparkline
 from bedside.report.text import diagnosis_lines
-from bedside.report.wording import number
-from bedside.rules.leaves import leaves
-from bedside.zoo.keep import TWIN, run_case
+from bedside.wording import number
+from bedside.zoo.run_cache import TWIN, run_case
 from bedside.zoo.specimen import Specimen
 
 VITALS = ("loss", "val/loss", "val/accuracy", "lr", "grad_norm", "relative_update_norm")

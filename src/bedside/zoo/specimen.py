@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bedside.collect.monitor import Monitor
+from bedside.monitor.monitor import Monitor
 from bedside.record.run import Run
 
 Harm = Callable[[Run, Run], bool]  # of the sick run and its twin: is the fault really there?

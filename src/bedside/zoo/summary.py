@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bedside.zoo.judge import Row
+from bedside.zoo.grading import Row
 
 # What a monitor must reach to be believed.
 TARGETS = {"caught": 0.95, "primary": 0.90, "in time": 0.85, "false alarms": 0.02}

@@ -16,8 +16,8 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import cross_entropy, validate
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 FAULT = 200
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_higher
-from bedside.zoo.loop import train
+from bedside.zoo.fault_check import ends_higher
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

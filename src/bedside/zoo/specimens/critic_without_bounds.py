@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from bedside.zoo import data
-from bedside.zoo.harm import ends_higher
+from bedside.zoo.fault_check import ends_higher
 from bedside.zoo.specimen import Case, specimen
 
 

@@ -20,8 +20,8 @@ import torch
 
 from bedside.record.run import Run
 from bedside.zoo import data, models
-from bedside.zoo.loop import cross_entropy, validate
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 
 @specimen(

@@ -16,9 +16,9 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import at_the_end
-from bedside.zoo.loop import accuracy, cross_entropy
+from bedside.zoo.fault_check import at_the_end
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import accuracy, cross_entropy
 
 
 @specimen(

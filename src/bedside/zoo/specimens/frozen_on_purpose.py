@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import cross_entropy, train
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import cross_entropy, train
 
 
 @lookalike(kind="conv net")

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from bedside.zoo import data
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import train
 
 MODULUS = 31
 

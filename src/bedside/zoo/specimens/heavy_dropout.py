@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from bedside.zoo import data
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import train
 
 
 @lookalike(kind="MLP")

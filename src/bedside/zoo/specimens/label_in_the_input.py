@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import at_the_end
-from bedside.zoo.loop import train
+from bedside.zoo.fault_check import at_the_end
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

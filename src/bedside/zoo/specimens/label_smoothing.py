@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import train
 
 
 @lookalike(kind="encoder")

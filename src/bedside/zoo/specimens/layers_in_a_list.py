@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from bedside.zoo import data
-from bedside.zoo.harm import ends_worse
-from bedside.zoo.loop import train
+from bedside.zoo.fault_check import ends_worse
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 class Listed(nn.Module):

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from bedside.zoo import data
-from bedside.zoo.harm import is_lost
-from bedside.zoo.loop import cross_entropy, validate
+from bedside.zoo.fault_check import is_lost
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 FAULT = 150
 

@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional as F
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import is_lost
+from bedside.zoo.fault_check import is_lost
 from bedside.zoo.specimen import Case, specimen
 
 FAULT = 150

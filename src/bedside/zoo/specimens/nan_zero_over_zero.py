@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import is_lost
-from bedside.zoo.loop import train
+from bedside.zoo.fault_check import is_lost
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

@@ -18,9 +18,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_higher, lowest_validation
-from bedside.zoo.loop import train
+from bedside.zoo.fault_check import ends_higher, lowest_validation
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

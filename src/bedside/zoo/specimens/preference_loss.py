@@ -19,8 +19,8 @@ import torch
 from torch.nn import functional as F
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import validate
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import validate
 
 
 @lookalike(kind="policy")

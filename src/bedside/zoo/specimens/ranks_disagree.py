@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from bedside.record.reader import open_run
 from bedside.record.run import Run
+from bedside.record.sqlite.reader import open_run
 from bedside.zoo import data, models
-from bedside.zoo.loop import train
-from bedside.zoo.ranks import two_ranks
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
+from bedside.zoo.two_ranks import two_ranks
 
 
 @specimen(

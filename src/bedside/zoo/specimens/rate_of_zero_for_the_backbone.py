@@ -15,8 +15,8 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

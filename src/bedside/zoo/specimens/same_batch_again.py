@@ -17,9 +17,9 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_higher
-from bedside.zoo.loop import cross_entropy, validate
+from bedside.zoo.fault_check import ends_higher
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 
 @specimen(

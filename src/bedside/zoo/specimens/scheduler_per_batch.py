@@ -16,9 +16,9 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.harm import ends_lower
-from bedside.zoo.loop import cross_entropy, validate
+from bedside.zoo.fault_check import ends_lower
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 
 @specimen(

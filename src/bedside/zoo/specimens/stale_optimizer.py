@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import train
 
 
 @specimen(

@@ -15,8 +15,8 @@ from __future__ import annotations
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import train
 from bedside.zoo.specimen import Case, lookalike
+from bedside.zoo.training_loop import train
 
 
 @lookalike(kind="GPT")

@@ -17,9 +17,9 @@ import torch
 
 from bedside.record.run import Run
 from bedside.zoo import data, models
-from bedside.zoo.harm import at_the_end
-from bedside.zoo.loop import cross_entropy, validate
+from bedside.zoo.fault_check import at_the_end
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 
 @specimen(

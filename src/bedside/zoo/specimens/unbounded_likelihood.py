@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.zoo import data
-from bedside.zoo.harm import ends_worse
+from bedside.zoo.fault_check import ends_worse
 from bedside.zoo.specimen import Case, specimen
 
 

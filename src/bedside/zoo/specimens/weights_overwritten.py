@@ -18,8 +18,8 @@ import copy
 import torch
 
 from bedside.zoo import data, models
-from bedside.zoo.loop import cross_entropy, validate
 from bedside.zoo.specimen import Case, specimen
+from bedside.zoo.training_loop import cross_entropy, validate
 
 FAULT = 180
 

@@ -1,0 +1,1 @@
+"""What rules and hypotheses share: losses, chance levels, schedules, windows and robust statistics."""

@@ -1,0 +1,92 @@
+"""Which curves of a run are losses that should fall: the training loss, the validation losses, and what is neither."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from bedside.errors import NotEnough
+from bedside.record.metric_direction import goes_up, is_loss
+from bedside.record.run import Run
+from bedside.record.series import Series
+
+# Written by reinforcement learning beside a "loss" that is a surrogate: it need not fall, and may be negative. A
+# temporal-difference loss grows with the rewards. Not "kl" or "entropy", which variational and supervised trainers
+# write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
+SURROGATE_SIGNS = frozenset(
+    "clip_ratio clipfrac approx_kl policy_loss value_loss completion_length mean_completion_length epsilon q_values "
+    "td_error".split()
+)
+_REWARD = re.compile(
+    r"(?:^|_)(?:reward|rew)(?:_|$)|(?:^|(?:mean|avg|average|total|episode|ep|eval)_)rewards(?:_mean)?$|rewards_mean$"
+    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_returns?(?:_|$)"
+)
+
+
+def training_loss(run: Run) -> Series:
+    """The training loss per step, or per epoch where only that was logged; may be empty."""
+    return run.loss or run.series("loss_epoch")
+
+
+def validation_losses(run: Run) -> list[Series]:
+    """Every loss on held-out data: `val/loss`, or one per evaluation set, or losses under names of their own."""
+    every = [series for series in run.matching("val/") if series and is_loss(series.vital)]
+    main = [series for series in every if series.vital == "val/loss"] or every
+    return [series for series in main if series.owner] or main  # beside sets, the ownerless one is their mean
+
+
+def validation_metrics(run: Run) -> list[Series]:
+    """Held-out metrics that are no loss and whose better direction is known: accuracy, WER, BLEU."""
+    return [
+        series
+        for series in run.matching("val/")
+        if series and not is_loss(series.vital) and goes_up(series.vital) is not None
+    ]
+
+
+def judged_loss(run: Run) -> Series:
+    """The loss that tells whether training works: the training loss, or the validation loss of a log without one."""
+    for series in (training_loss(run), *validation_losses(run)):
+        if len(series.finite()):
+            return series
+    raise NotEnough("loss or val/loss")
+
+
+def loss_to_fall(run: Run, fewest: int) -> Series:
+    """The finite readings of the judged loss, at least `fewest`, of a run whose loss should fall."""
+    return _to_fall(run, judged_loss(run), fewest)
+
+
+def training_loss_to_fall(run: Run, fewest: int) -> Series:
+    """The same for the training loss only."""
+    series = training_loss(run)
+    if not series:
+        raise NotEnough("loss")
+    return _to_fall(run, series, fewest)
+
+
+def _to_fall(run: Run, series: Series, fewest: int) -> Series:
+    finite = series.finite()
+    if is_surrogate(run):
+        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+    if len(run.owners("loss")) > 1:  # two optimizers with a loss each: a game, in which one's gain is the other's loss
+        raise NotEnough("a loss that should fall; this run has players with a loss each")
+    if len(finite) < fewest:
+        raise NotEnough(f"{fewest} readings of {series.key}, has {len(finite)}")
+    return finite
+
+
+def called(series: Series) -> str:
+    """What a sentence calls it: `loss` for the training loss, its key otherwise."""
+    return "loss" if series.vital == "loss" else series.key
+
+
+def is_surrogate(run: Run) -> bool:
+    """True where the loss is that of reinforcement learning (PPO, GRPO, DQN): its level means nothing."""
+    return _has_surrogate_signs(tuple(run.vitals))
+
+
+@lru_cache(maxsize=4)  # a dozen rules ask about the same run
+def _has_surrogate_signs(vitals: tuple[str, ...]) -> bool:
+    names = [vital.rsplit("/", 1)[-1].lower().replace(" ", "_") for vital in vitals]
+    return any(name in SURROGATE_SIGNS or _REWARD.search(name) for name in names)

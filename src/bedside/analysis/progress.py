@@ -1,0 +1,31 @@
+"""How much of the first loss a run has won: what seems wrong inside a network that learns well need not be.
+
+Coming down from above chance is no learning: a network whose first loss is 36 where a blind guess has 2.3 wins 94 %
+of it by answering nothing at all. Where chance is known, what lies above it does not count.
+"""
+
+from __future__ import annotations
+
+import math
+
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss
+from bedside.analysis.statistics import outline
+from bedside.record.run import Run
+
+FEWEST = 20  # finite losses: fewer have no outline
+
+
+def share_of_loss_won(run: Run) -> float:
+    """From 0, where the loss is no lower than it began or than chance, to 1, where nothing of it is left; NaN if nobody
+    knows."""
+    losses = training_loss(run)
+    finite = losses.finite()
+    if len(finite) < FEWEST:
+        return math.nan
+    if len(finite) < 0.5 * len(losses):
+        return 0.0
+    curve = outline(finite)
+    chance = known_chance(run.config)
+    start = min(curve.start, chance.level) if chance and chance.level > 0 else curve.start
+    return max(0.0, start - curve.now) / start if start > 0 else math.nan

@@ -1,0 +1,176 @@
+"""The few torch functions that are replaced while somebody watches, and put back afterwards.
+
+These places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of `clip_grad_norm_` (so
+that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of `GradScaler`, the loss
+functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors,
+installed with the first and removed with the last; calling through them with nobody listening costs one loop over an
+empty list.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.amp.grad_scaler import GradScaler
+from torch.nn.utils import clip_grad
+from torch.optim import lr_scheduler
+
+if TYPE_CHECKING:
+    from bedside.collect.step.fast_path import Quiet
+    from bedside.monitor.monitor import Monitor
+
+# What F.cross_entropy and its kin call in the end (loss modules as well), so that an early
+# `from torch.nn.functional import cross_entropy` does not escape; each takes (prediction, target, …).
+LOSSES = {
+    "cross_entropy": (torch._C._nn, "cross_entropy_loss"),
+    "nll_loss": (torch._C._nn, "nll_loss_nd"),
+    "mse_loss": (torch._C._nn, "mse_loss"),
+    "l1_loss": (torch._C._nn, "l1_loss"),
+    "smooth_l1_loss": (torch._C._nn, "smooth_l1_loss"),
+    "huber_loss": (torch._C._nn, "huber_loss"),
+    "binary_cross_entropy": (torch._C._nn, "binary_cross_entropy"),
+    "binary_cross_entropy_with_logits": (torch, "binary_cross_entropy_with_logits"),
+    "kl_div": (torch, "kl_div"),
+}
+
+is_compiling = torch.compiler.is_compiling
+LISTENING: list[Monitor] = []
+_alone: list[Quiet] = []  # of the monitor, where there is only one: quiet steps are known to it alone
+_originals: list[tuple[Any, str, Any]] = []
+
+
+def listen(monitor: Monitor) -> None:
+    if not LISTENING:
+        _install()
+    for other in LISTENING:
+        other.wake()  # a quiet step is one at which nobody else listens
+    LISTENING.append(monitor)
+    _alone[:] = [monitor.quiet] if len(LISTENING) == 1 else []
+
+
+def stop_listening(monitor: Monitor) -> None:
+    if monitor in LISTENING:
+        LISTENING.remove(monitor)
+        _alone[:] = [LISTENING[0].quiet] if len(LISTENING) == 1 else []
+        if not LISTENING:
+            _remove()
+
+
+def _install() -> None:
+    _replace(torch.autograd, "backward", _backward)
+    _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
+    _replace(GradScaler, "scale", _scale)
+    _replace(GradScaler, "step", _scaler_step)
+    for name, (home, function) in LOSSES.items():
+        _replace(home, function, functools.partial(_loss, name))
+    for scheduler in vars(lr_scheduler).values():  # those that have a step of their own, and the base of the rest
+        if (
+            isinstance(scheduler, type)
+            and issubclass(scheduler, lr_scheduler.LRScheduler)
+            and "step" in vars(scheduler)
+        ):
+            _replace(scheduler, "step", _scheduler_step)
+
+
+def _remove() -> None:
+    while _originals:
+        home, name, original = _originals.pop()
+        setattr(home, name, original)
+
+
+def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
+    original = home.__dict__[name]
+    replacement = functools.wraps(original)(make(original))
+    _originals.append((home, name, original))
+    setattr(home, name, replacement)
+
+
+def _backward(original: Any) -> Any:
+    # The arguments by name: packing and unpacking them would take longer than the rest of a quiet step.
+    def backward(
+        tensors: Any,
+        grad_tensors: Any = None,
+        retain_graph: Any = None,
+        create_graph: Any = False,
+        grad_variables: Any = None,
+        inputs: Any = None,
+    ) -> None:
+        for quiet in _alone:
+            if quiet.on and quiet.expects(tensors, grad_tensors):
+                original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+                if quiet.unheard is not None:
+                    quiet.heard()
+                return
+        listeners = list(LISTENING)
+        for monitor in listeners:
+            monitor.before_backward(tensors, grad_tensors)
+        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        for monitor in listeners:
+            monitor.after_backward()
+
+    return backward
+
+
+def _clip_with_norm(original: Any) -> Any:
+    def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(parameters, list):
+            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        if not any(quiet.on and quiet.clipped(parameters, max_norm, total_norm) for quiet in _alone):
+            for monitor in LISTENING:
+                monitor.clipped_by_norm(parameters, max_norm, total_norm)
+        return original(parameters, max_norm, total_norm, *args, **kwargs)
+
+    return _clip_grads_with_norm_
+
+
+def _scale(original: Any) -> Any:
+    def scale(self: GradScaler, outputs: Any) -> Any:
+        scaled = original(self, outputs)
+        for monitor in LISTENING:
+            monitor.scaled(outputs, scaled)
+        return scaled
+
+    return scale
+
+
+def _scaler_step(original: Any) -> Any:
+    def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        for monitor in LISTENING:
+            monitor.before_scaler_step(self, optimizer)
+        result = original(self, optimizer, *args, **kwargs)
+        for monitor in LISTENING:
+            monitor.after_scaler_step(self, optimizer)
+        return result
+
+    return step
+
+
+def _loss(name: str, original: Any) -> Any:
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        if not is_compiling():
+            for quiet in _alone:
+                if quiet.on:
+                    quiet.call = (name, args, kwargs)
+                    return original(*args, **kwargs)
+            for monitor in LISTENING:
+                monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
+        return original(*args, **kwargs)
+
+    return loss
+
+
+def prediction_and_target(input: Any = None, target: Any = None, *_: Any, **__: Any) -> tuple[Any, Any]:
+    """Of the arguments that a loss function was called with, by place or by name."""
+    return input, target
+
+
+def _scheduler_step(original: Any) -> Any:
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for monitor in LISTENING:
+            monitor.scheduler_stepped(self)
+        return original(self, *args, **kwargs)
+
+    return step

@@ -1,0 +1,1 @@
+"""How numbers are read from tensors: with few calls, and one transfer from the device."""

@@ -1,0 +1,1 @@
+"""The same sums compiled by numba, where it is installed."""

@@ -1,0 +1,139 @@
+"""From squares per parameter to the rows of the record: norms of gradients, weights and updates, overall and per owner.
+
+Squares come from beats, one step each, or from a stretch of quiet steps; either way as tables of steps by parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.step.clipping import Clipped
+from bedside.collect.step.common_rows import Rows, Stretch
+from bedside.collect.step.step_data import Beat, Members
+from bedside.record.missing import MISSING
+from bedside.record.run import Key
+
+GRADIENTS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
+MOVES = [
+    (vital, "")
+    for vital in ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio", "nonfinite_params")
+]
+OWNED_GRADIENTS = ("grad_norm", "grad_norm_clipped")
+OWNED_MOVES = ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Squared norms at some steps, (steps, parameters)."""
+
+    layout: Layout
+    steps: list[int]
+    times: list[float]
+    gradients: Rows  # as the optimizer saw them
+    present: NDArray[np.bool_]
+    clips: Sequence[Clipped | None]
+    moved: Sequence[int]  # the rows at which updates were read,
+    updates: Rows  # and what was read there
+    weights: Rows
+
+    def before_clipping(self) -> Rows:
+        """The squares of the gradients before they were clipped."""
+        if not any(self.clips):
+            return self.gradients
+        count = len(self.layout)
+        factors = np.asarray([np.ones(count) if clip is None else clip.factors(count) for clip in self.clips])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.where(factors == 1.0, self.gradients, self.gradients / factors**2)
+
+
+def of_beats(beats: Sequence[tuple[Beat, Clipped | None]]) -> Read:
+    """All of one layout."""
+    layout = beats[0][0].layout
+    gradients = np.zeros((len(beats), len(layout)))
+    present = np.zeros((len(beats), len(layout)), bool)
+    moved = [row for row, (beat, _) in enumerate(beats) if beat.moves]
+    updates, weights = np.zeros((len(moved), len(layout))), np.zeros((len(moved), len(layout)))
+    for row, (beat, _) in enumerate(beats):
+        for part in beat.gradients:
+            squares = part.squares.numbers
+            if part.scale is not None:
+                squares = squares / part.scale.number**2
+            here = np.ones(len(squares), bool)
+            here[list(part.absent)] = False
+            _put(gradients[row], part.members, squares)
+            _put(present[row], part.members, here)
+    for place, row in enumerate(moved):
+        for move in beats[row][0].moves:
+            _put(updates[place], move.members, move.updates.numbers)
+            _put(weights[place], move.members, move.weights.numbers)
+    steps, times = [beat.step for beat, _ in beats], [beat.time for beat, _ in beats]
+    return Read(layout, steps, times, gradients, present, [clip for _, clip in beats], moved, updates, weights)
+
+
+def of_stretch(stretch: Stretch, layout: Layout) -> Read:
+    """Of a stretch in which they were read."""
+    count, width = len(stretch.block), len(layout)
+    present = np.ones((count, width), bool)
+    for row, reading in zip(present, stretch.block.readings, strict=True):
+        if reading.absent:
+            row[list(reading.absent)] = False
+    gradients, updates, weights = (ticket.numbers.reshape(-1, width) for ticket in stretch.squares)
+    moved = range(len(updates))
+    return Read(layout, stretch.steps, stretch.times, gradients, present, stretch.clips, moved, updates, weights)
+
+
+def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clipped | None]) -> Rows:
+    """Of the whole model, in the order of GRADIENTS."""
+    rows = np.empty((len(after), 3))
+    rows[:, 0] = np.sqrt(before.sum(axis=1))
+    rows[:, 1] = np.sqrt(after.sum(axis=1))
+    rows[:, 2] = (~np.isfinite(after)).sum(axis=1)
+    for row, clip in zip(rows, clips, strict=True):
+        if clip is not None and not np.isfinite(row[0]):
+            row[0] = clip.total  # clipping turned an infinity into NaN; the call knew which it was
+    return rows
+
+
+def owned_gradients(layout: Layout, before: Rows, after: Rows, present: NDArray[np.bool_]) -> Rows:
+    """Per owner, in the order of OWNED_GRADIENTS."""
+    owned_after = layout.add_up(after)
+    owned = np.concatenate([owned_after if before is after else layout.add_up(before), owned_after], axis=1)
+    if not present.all():
+        nobody = layout.add_up(present.astype(np.float64)) == 0
+        owned[np.concatenate([nobody, nobody], axis=1)] = MISSING
+    return owned
+
+
+def overall_moves(weights: Rows, updates: Rows, gradients: Rows) -> Rows:
+    """Of the whole model, in the order of MOVES."""
+    totals = [np.sqrt(each.sum(axis=1)) for each in (weights, updates, gradients)]
+    return np.stack([*_four(*totals), (~np.isfinite(weights)).sum(axis=1).astype(np.float64)], axis=1)
+
+
+def owned_moves(layout: Layout, weights: Rows, updates: Rows, gradients: Rows) -> Rows:
+    """Per owner, in the order of OWNED_MOVES: as many columns as there are owners for each."""
+    return np.concatenate(_four(*map(layout.add_up, (weights, updates, gradients))), axis=1)
+
+
+def owned(vitals: Sequence[str], layout: Layout) -> list[Key]:
+    return [(vital, owner) for vital in vitals for owner in layout.owners]
+
+
+def _four(weights: Rows, updates: Rows, gradients: Rows) -> list[Rows]:
+    """Parameter norm, update norm, relative update and effective rate; 0/0 was never anything: missing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where((weights == 0) & (updates == 0), MISSING, updates / weights)
+        effective = np.where(gradients == 0, MISSING, updates / gradients)
+    return [weights, updates, relative, effective]
+
+
+def _put(row: NDArray[np.generic], members: Members, values: NDArray[np.generic]) -> None:
+    if members is None:
+        row[:] = values
+    else:
+        row[members] = values

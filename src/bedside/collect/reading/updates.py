@@ -1,0 +1,144 @@
+"""How far parameters move in a step: remembered before it, measured after it.
+
+Where the next step is read as well, what is measured is remembered in the same pass, so that nothing needs to be copied
+before that step: unless somebody else changed the weights in between (loaded them again, clamped or averaged them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bedside.collect.model.change_check import Guard
+from bedside.collect.reading.addresses import Places
+from bedside.collect.reading.native import sums as native
+from bedside.collect.reading.squared_norms import CHUNK, Floats, Gauge, Rows, dot, gather, on_device, square, squares_of
+
+TRUST = 3  # times that others may have changed weights; from then on they are copied before every step
+
+
+class Chunk(NamedTuple):
+    """A part of a parameter, as it was and as it is."""
+
+    old: Rows
+    new: Rows
+
+
+class Moved:
+    """Remembers a list of parameters before a step; change and size of each afterwards."""
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._gauge = gauge = Gauge(parameters)
+        self._old_flat, old_views = gauge.buffer()
+        self._new_flat, self._new_views = gauge.buffer()
+        self._old_tables, self._new_tables = gauge.tables(self._old_flat), gauge.tables(self._new_flat)
+        self._new_row = self._new_flat.numpy()
+        small = dict(zip(gauge.small, old_views, strict=True))
+        self._large = [i for i in range(len(parameters)) if i not in small]
+        # One buffer for each parameter, in their order.
+        self._olds = [
+            small[i] if i in small else torch.empty_like(each, requires_grad=False) for i, each in enumerate(parameters)
+        ]
+        self._pairs = native.Pairs(self._olds)
+        self._places = Places()
+        self._found: list[int] = []  # the addresses for which these two were made:
+        self._small_rows: list[Rows] | None = None  # all small parameters, if numpy can read them where they lie
+        self._chunks: list[list[Chunk] | None] = []  # per large one, the same
+        self._guard = Guard(self._places)
+        self._trust = TRUST if gauge.on_cpu else 0
+
+    def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
+        """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""
+        if fresh and self._trust > 0:
+            if self._guard.unchanged():
+                return
+            self._trust -= 1
+        natively = native.ready() and self._gauge.on_cpu
+        if not (natively and self._pairs.remember(parameters, self._places.find(parameters))):
+            gather(self._olds, parameters)
+
+    def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
+        """(squared change, squared size) per parameter; they are remembered as they are now."""
+        if not self._gauge.on_cpu:
+            _subtract(self._olds, parameters)
+            return on_device(self._olds), on_device(parameters)
+        addresses = self._places.find(parameters)
+        found = self._pairs.measure(parameters, addresses) if native.ready() else None
+        change, size = self._measure_one_by_one(parameters, addresses) if found is None else found
+        if self._trust > 0:
+            self._guard.note(parameters)
+        return change, size
+
+    def measure_with_gradients(self, parameters: Sequence[Tensor]) -> Floats | None:
+        """The same and the squares of the gradients, a row each, where one call can do it all; None otherwise."""
+        found = self._pairs.measure_all_at_once(parameters)
+        if found is None and native.ready() and self._gauge.on_cpu:
+            found = self._pairs.measure(parameters, self._places.find(parameters, all_of_them=True), gradients=True)
+        if found is not None and self._trust > 0:
+            self._guard.note(parameters)
+        return found
+
+    def _measure_one_by_one(self, parameters: Sequence[Tensor], addresses: list[int]) -> tuple[Floats, Floats]:
+        if self._found is not addresses:
+            self._look_up(parameters)
+            self._found = addresses
+        gauge, old, new = self._gauge, self._old_flat, self._new_flat
+        change, size = np.zeros(gauge.count), np.zeros(gauge.count)
+        if gauge.small:
+            if self._small_rows is not None:
+                np.concatenate(self._small_rows, out=self._new_row)
+            else:
+                gather(self._new_views, [parameters[i] for i in gauge.small])
+            size[gauge.places] = squares_of(self._new_tables)
+            old.sub_(new)
+            change[gauge.places] = squares_of(self._old_tables)
+            old.copy_(new)
+        with np.errstate(over="ignore", invalid="ignore"):  # once: it takes as long as reading a small tensor
+            for i, chunks in zip(self._large, self._chunks, strict=True):
+                if chunks is not None:
+                    change[i], size[i] = _change(chunks)
+                else:
+                    change[i], size[i] = _change_of_any(self._olds[i], parameters[i])
+        return change, size
+
+    def _look_up(self, parameters: Sequence[Tensor]) -> None:
+        small = self._gauge.small
+        rows = [row for i in small if (row := self._places.row(i)) is not None]
+        self._small_rows = rows if len(rows) == len(small) else None
+        self._chunks = [self._cut(i, self._places.row(i)) for i in self._large]
+
+    def _cut(self, place: int, row: Rows | None) -> list[Chunk] | None:
+        old = self._olds[place]
+        if row is None or not old.is_contiguous():
+            return None
+        flat = old.view(-1).numpy()
+        return [Chunk(flat[at : at + CHUNK], row[at : at + CHUNK]) for at in range(0, row.size, CHUNK)]
+
+
+def _change(chunks: Sequence[Chunk]) -> tuple[float, float]:
+    """(squared change, squared size), chunk by chunk while it is in the cache; the old becomes the new."""
+    change = size = 0.0
+    for old, new in chunks:
+        np.subtract(old, new, out=old)
+        change += dot(old)
+        size += dot(new)
+        np.copyto(old, new)
+    return change, size
+
+
+def _change_of_any(old: Tensor, new: Tensor) -> tuple[float, float]:
+    """The same for tensors that numpy cannot read as they lie."""
+    _subtract([old], [new])
+    change = square(old)
+    gather([old], [new])
+    return change, square(new)
+
+
+def _subtract(old: Sequence[Tensor], new: Sequence[Tensor]) -> None:
+    if old:
+        with torch.no_grad():
+            torch._foreach_sub_(list(old), list(new))

@@ -1,0 +1,1 @@
+"""How often each vital is read, and when rows are written."""

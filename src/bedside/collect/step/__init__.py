@@ -1,0 +1,1 @@
+"""One optimizer step: its loss, clipping and update, as data and as rows of the record."""

@@ -1,0 +1,259 @@
+"""Steps at which nothing is due: the loss, the rate, the norm before clipping and the time, and nothing else.
+
+At a step of a millisecond, listening costs no arithmetic but cold code: what was not touched since the last step has
+left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a quiet step has a way of its
+own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen, and
+at another one in sixteen the gradient is asked whether it was cleared before this backward, and whether that was ours.
+
+Where norms are read at every step and nobody else listens, they are read on this way as well.
+
+It is taken where the loop is plain (see `resting.py`): one optimizer, one backward a step, no scaler, no closure.
+Whatever is out of the ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor.
+Whoever is woken is told what was missed of the step, so that the numbers are the same with and without quiet steps.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from bedside.collect.hooks.forward_hooks import Entry
+from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.reading.device_queue import reading
+from bedside.collect.reading.norm_reader import ReadAtOnce, Reader, Reading
+from bedside.collect.step.clipping import members_of
+
+SELDOM = 16  # one step in so many is timed, to know what quiet steps cost, and one is looked at closely
+
+clock = time.perf_counter
+Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of quiet steps, one after the other."""
+
+    first: int  # step
+    began: float  # the end of the step before, by the clock
+    epoch: float | None
+    losses: Sequence[float | Tensor]
+    ends: Sequence[float]
+    rates: Sequence[float | Sequence[float]]  # per step: of the only group, or of each
+    clips: Sequence[Clip | None]  # none at all, if nobody clipped
+    cleared: bool  # at every step the gradients were gone when backward began
+    layout: Layout | None = None  # of what was read, if anything was
+    readings: Sequence[Reading | ReadAtOnce] = ()
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+
+class Quiet:
+    """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
+
+    __slots__ = (
+        "_at_hand", "_began", "_begun", "_cleared", "_clips", "_closely", "_deadline", "_ends", "_entries", "_epoch",
+        "_failed", "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
+        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_turn", "_wake", "call", "clip", "loss",
+        "on", "spent", "unheard",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        step_begins: Callable[[Optimizer, Any, Any], None],
+        step_ended: Callable[[Optimizer, Any, Any], None],
+        over: Callable[[], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.on = False
+        self.loss: float | Tensor | None = None  # of this step, once heard; perhaps of another model's backward
+        self.unheard: tuple[float | Tensor, Tensor, int] | None = None  # a loss, and the gradient before its backward
+        self.call: tuple[str, Any, Any] | None = None  # of a loss function: its name and arguments, until backward
+        self.clip: Clip | None = None
+        self.spent = 0.0  # seconds, since the governor last looked
+        self._wake = wake
+        self._step_begins, self._step_ended = step_begins, step_ended  # of steps that are not quiet
+        self._over, self._failed = over, failed
+        self._reader: Reader | None = None
+        self._first, self._began, self._epoch = 0, 0.0, None
+        self._turn = 0
+        self._timed = False
+        self._begun = False  # the beginning of this step was heard, and it was a quiet one's
+        self._forget()
+
+    def _forget(self) -> None:
+        self._losses: list[Any] = []
+        self._ends: list[float] = []
+        self._rates: list[float | Sequence[float]] = []
+        self._clips: list[Clip | None] = []
+        self._readings: list[Reading | ReadAtOnce] = []
+        self._cleared = self._closely = True
+
+    def __len__(self) -> int:
+        """How many steps have been noted."""
+        return len(self._ends)
+
+    def listen_to(
+        self, layout: Layout, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool
+    ) -> None:
+        """The parameters; whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a
+        step; and whether the loss can be read without waiting for a device."""
+        self._layout, self._probe, self._optimizer, self._entries = layout, probe, optimizer, entries
+        self._at_hand = at_hand
+        self._reader = None
+
+    def read(self, reader: Reader) -> None:
+        """Gradients, and perhaps updates, are read at every quiet step; said after `listen_to`."""
+        self._reader = reader
+
+    def begin(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
+        """From this step on, all are quiet: so many at most, and none after the deadline."""
+        self._first, self._began, self._epoch = step, ended, epoch
+        self._room, self._deadline = steps, deadline
+        self._begun = False
+        self.on = True
+
+    def take(self) -> Block:
+        """The steps that are over; a quiet stretch that is under way goes on."""
+        block = Block(
+            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips, self._cleared,
+            self._layout if self._readings else None, self._readings,
+        )  # fmt: skip
+        self._forget()
+        if len(block):
+            self._first, self._began = self._first + len(block), block.ends[-1]
+            self._room -= len(block)
+        return block
+
+    # The moments, in the order of the loop.
+
+    def expects(self, tensors: Any, gradient: Any) -> bool:
+        """Whether this backward is the one that a quiet step has; otherwise it wakes."""
+        second = self.loss is not None and self.loss_of_ours is not None
+        if second or gradient is not None or type(tensors) is not Tensor:
+            self._wake()
+            return False
+        began = clock() if self._timed else 0.0
+        if self._at_hand:
+            value = tensors.tolist()  # a number: backward refuses whatever is more than one
+            if type(value) is not float:
+                value = reading(tensors) if tensors.numel() == 1 else math.nan
+            if value - value != 0:
+                self._wake()
+                return False
+        else:
+            value = tensors.detach()
+        gradient = self._probe.grad if self._closely else None
+        if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
+            self.loss, self.unheard = value, None
+        else:
+            self._cleared = False  # perhaps in place: only steps that are listened to can tell
+            self.unheard = (value, gradient, gradient._version)
+        if self._timed:
+            self.spent += SELDOM * (clock() - began)
+        # Nobody will ask, so the predictions need not wait for the backward pass to end. Untimed: to free them takes
+        # milliseconds where they are large, but is no more work than it was for the loop that let go of them.
+        self.call = None
+        return True
+
+    def heard(self) -> None:
+        """A backward that met an old gradient is over; it was ours if that has changed."""
+        assert self.unheard is not None
+        (value, before, version), self.unheard = self.unheard, None
+        gradient = self._probe.grad
+        if gradient is not None and (gradient is not before or gradient._version != version):
+            self.loss = value
+
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Any) -> bool:
+        """A clip call; says whether it was the one that a quiet step has, over all gradients."""
+        began = clock() if self._timed else 0.0
+        if self.clip is not None or not isinstance(total, Tensor) or members_of(parameters, self._layout) is not None:
+            return False
+        self.clip = (float(max_norm), reading(total))
+        if self._timed:
+            self.spent += SELDOM * (clock() - began)
+        return True
+
+    @property
+    def loss_of_ours(self) -> float | Tensor | None:
+        """The loss of this step, unless it was somebody else's: then our gradient is still none."""
+        return self.loss if self._probe.grad is not None else None
+
+    def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook; not at quiet steps at which nothing is read."""
+        if self.on:
+            if self.loss is not None and self._probe.grad is not None:
+                self._begun = True
+                if self._reader is not None:
+                    self._read_before(self._reader)
+                return
+            self._wake()  # no backward of ours came before it
+        self._step_begins(optimizer, args, kwargs)
+
+    def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook, at all steps; a quiet one is noted."""
+        if (self._closely or self.loss is None) and not self._is_quiet(optimizer, args, kwargs):
+            return
+        now = clock()
+        groups = self._optimizer.param_groups
+        self._losses.append(self.loss)
+        self._ends.append(now)
+        self._rates.append(groups[0]["lr"] if len(groups) == 1 else [group["lr"] for group in groups])
+        if self.clip is not None or self._clips:
+            self._note_clip()
+        self.loss = None
+        for entry in self._entries:
+            entry.args = entry.kwargs = None
+            entry.missed = 0
+        count = len(self._ends)
+        if self._timed:
+            self.spent += SELDOM * (clock() - now)
+        self._turn = turn = (self._turn + 1) % SELDOM  # over stretches of any length
+        self._timed = turn == 1
+        self._closely = turn == 0 or not self._cleared or self._reader is not None
+        if count >= self._room or now >= self._deadline:
+            self._over()
+
+    def _is_quiet(self, optimizer: Optimizer, args: Any, kwargs: Any) -> bool:
+        """Whether the step that is over was a quiet one, where that is not taken for granted; otherwise whoever should
+        hear of it is told."""
+        begun, self._begun = self._begun, False
+        if self.on and not begun and (self.loss is None or self._probe.grad is None):
+            self._wake()  # no backward of ours came before it, and its beginning was not heard
+            self._step_begins(optimizer, args, kwargs)
+        if not self.on:
+            self._step_ended(optimizer, args, kwargs)
+            return False
+        return self._reader is None or self._read_after(self._reader)
+
+    def _read_before(self, reader: Reader) -> None:
+        began = clock()
+        try:
+            reader.before(self._first + len(self._ends))
+        except Exception as error:
+            self._failed(error)
+        self.spent += clock() - began
+
+    def _read_after(self, reader: Reader) -> bool:
+        """Says whether it could be done."""
+        began = clock()
+        try:
+            self._readings.append(reader.after(self._first + len(self._ends)))
+        except Exception as error:
+            self._failed(error)
+            return False
+        self.spent += clock() - began
+        return True
+
+    def _note_clip(self) -> None:
+        """Clips begin with the first step that has one."""
+        self._clips += [None] * (len(self._ends) - 1 - len(self._clips))
+        self._clips.append(self.clip)
+        self.clip = None

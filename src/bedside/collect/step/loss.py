@@ -1,0 +1,236 @@
+"""The loss of a step, heard at `backward()`: which scalars, of this model, and divided by how much.
+
+Three things are settled here without asking the user:
+
+* **Is this backward ours?** Only if it changed a gradient of the watched model. A few parameters serve as probes, one
+  alone once they have long agreed; if none of them changed, all are looked at the next time.
+* **Accumulation.** Several backwards before one step are micro-batches. If the user divided each loss by their
+  number (the last operations of the graph say so), the step's loss is the mean of the undivided ones either way.
+  One whose gradients are gone when the next begins was discarded, and is not counted.
+* **Were the old gradients cleared?** A gradient that is still the same tensor at the same version when the next
+  backward begins was not: `zero_grad` was forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from bedside.collect.reading.device_queue import reading
+
+PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
+LEARNING = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
+LOOK_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
+
+State = tuple[Tensor | None, int]
+Divisors = tuple[float, ...] | None  # None: nobody looked
+
+
+@dataclass(slots=True)
+class StepLoss:
+    """What was heard since the last step."""
+
+    values: list[float | Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
+    divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
+    discarded: int = 0  # backwards before them whose gradients nobody used
+    uncleared: bool | None = None  # None: nothing to compare with
+
+
+class LossListener:
+    """Hears every backward pass; `take` hands over the losses since the last step."""
+
+    def __init__(self, *, judge_clearing: bool = True) -> None:
+        self._heard = StepLoss()
+        self._judge_clearing = judge_clearing
+        self._probes: list[nn.Parameter] = []
+        self._before: list[tuple[nn.Parameter, State]] = []
+        self._after_step: list[tuple[nn.Parameter, State]] = []
+        self._unscaled: dict[int, tuple[Tensor, Tensor, Divisors]] = {}
+        self._coming: list[tuple[float | Tensor, Divisors]] = []
+        self._evaluation_done = False
+        self._lesson = 0  # backwards of ours heard so far, up to LEARNING
+        self._agreed = True  # so far every probe changed in every backward of ours
+        self._accumulates = False  # there was a step with several backwards, not long ago
+        self._singles = 0  # steps since then
+        self.at_hand = True  # the last loss could be read without waiting for a device
+        self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
+
+    def scaled(self, loss: Any, scaled: Any) -> None:
+        """A GradScaler multiplied the loss; remember what it was before."""
+        if isinstance(loss, Tensor) and isinstance(scaled, Tensor) and loss.numel() == 1:
+            self._unscaled[id(scaled)] = (scaled, loss.detach(), self._divisors(loss))
+
+    @property
+    def waiting(self) -> int:
+        """Backward passes since the last step: the micro-batches so far, or gradients that nobody uses."""
+        return self._heard.discarded + len(self._heard.values)
+
+    @property
+    def coming(self) -> list[float | Tensor]:
+        """The losses of the backward that is about to run: unscaled; numbers already, where nobody waits for them."""
+        return [value for value, _ in self._coming]
+
+    def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
+        if self._after_step:
+            cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
+            if self._judge_clearing and self._heard.uncleared is None:
+                self._heard.uncleared = not cleared
+            if self.in_step and cleared and self._heard.values:
+                self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
+        looked_at = self._probes or parameters
+        self._before = [(p, _state(p)) for p in looked_at]
+        if self._heard.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
+            self._heard.discarded += len(self._heard.values)  # what they gave was thrown away before anybody stepped
+            self._heard.values, self._heard.divisors = [], []
+        self._coming = self._scalars(tensors, gradient)
+
+    def after(self) -> bool:
+        """Take the loss in if the backward was ours; says whether it was."""
+        changed = [p for p, state in self._before if not _same(_state(p), state)]
+        looked_at, self._before = len(self._before), []
+        coming, self._coming = self._coming, []
+        if not changed:
+            self._probes = []  # the next backward looks at all parameters
+            self._agreed = False
+            return False
+        if self._lesson < LEARNING:
+            self._learn(changed, looked_at)
+        elif not self._probes:
+            self._choose_probes(changed)
+        self._after_step = [(p, _state(p)) for p in self._probes] if self.in_step else []
+        if not self._evaluation_done and coming:
+            heard = self._heard
+            self.at_hand = type(coming[0][0]) is float
+            heard.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
+            heard.divisors.append(coming[0][1])
+            if len(heard.values) > 1:
+                self._accumulates, self._singles = True, -1
+        return True
+
+    def _learn(self, changed: Sequence[nn.Parameter], looked_at: int) -> None:
+        self._lesson += 1
+        if not self._probes:
+            self._choose_probes(changed)
+        elif len(changed) < looked_at:
+            self._agreed = False
+        if self._lesson == LEARNING and self._agreed:
+            self._probes = self._probes[:1]
+
+    def _choose_probes(self, changed: Sequence[nn.Parameter]) -> None:
+        spread = [changed[i * (len(changed) - 1) // max(PROBES - 1, 1)] for i in range(PROBES)]
+        self._probes = sorted({id(p): p for p in spread}.values(), key=lambda p: p.numel())  # they are held for a while
+
+    @property
+    def probe(self) -> nn.Parameter | None:
+        """The one parameter that tells a backward of ours, if the loop is that plain: one backward a step."""
+        plain = self._lesson >= LEARNING and self._agreed and not self._accumulates and len(self._probes) == 1
+        return self._probes[0] if plain and not self.in_step else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether no backward has come since the last step."""
+        return not self._heard.values
+
+    def recall(self, loss: float | Tensor) -> None:
+        """A backward of ours was heard at a quiet step, which then was not quiet any more."""
+        self._heard.values.append(loss)
+        self._heard.divisors.append(None)
+
+    def rest(self) -> None:
+        """Quiet steps follow: what was seen before them says nothing about what comes after."""
+        self._after_step = []
+
+    def rested(self) -> None:
+        """Quiet steps are over: whether gradients are cleared is judged from here on."""
+        self._after_step = [(p, _state(p)) for p in self._probes]
+
+    def take(self) -> StepLoss:
+        """The losses since the last step; the next backward starts a new one."""
+        heard, self._heard = self._heard, StepLoss()
+        self._unscaled.clear()
+        self._evaluation_done = False
+        self._after_step = [(p, _state(p)) for p in self._probes]
+        if self._accumulates:  # one step that failed and was made again is not for ever
+            self._singles += 1
+            self._accumulates = self._singles < LEARNING
+        return heard
+
+    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Divisors]]:
+        """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
+        if isinstance(tensors, Tensor):
+            tensors = (tensors,)
+        if gradient is not None or not isinstance(tensors, Sequence):
+            return []
+        found = []
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and tensor.numel() == 1:
+                if (known := self._unscaled.get(id(tensor))) is not None and known[0] is tensor:
+                    found.append((reading(known[1]), known[2]))
+                else:
+                    found.append((reading(tensor), self._divisors(tensor)))
+        return found
+
+    def _divisors(self, loss: Tensor) -> Divisors:
+        """Looked for while learning; afterwards only where losses are accumulated, or a second one comes."""
+        if self._accumulates or self._lesson < LEARNING or self._heard.values:
+            return divisors_of(loss)
+        return None
+
+
+def divisors_of(loss: Tensor) -> tuple[float, ...]:
+    """Constants that the last few operations divided the loss by (a factor of 1/4 counts as division by 4)."""
+    found: list[float] = []
+    node = loss.grad_fn
+    for _ in range(LOOK_BACK):
+        if node is None:
+            break
+        name = node.name()
+        if name in ("DivBackward0", "MulBackward0"):
+            other = node._saved_other
+            if other is None or other.numel() != 1 or other.device.type != "cpu" or other.requires_grad:
+                break
+            constant = float(other)
+            if constant > 0:
+                found.append(constant if name == "DivBackward0" else 1 / constant)
+        elif name not in ("ToCopyBackward0", "CloneBackward0", "ViewBackward0", "SqueezeBackward0"):
+            break
+        node = node.next_functions[0][0] if node.next_functions else None
+    return tuple(found)
+
+
+class Accumulation:
+    """Turns the losses of a step's micro-batches into the step's loss, and knows whether they were divided."""
+
+    def __init__(self) -> None:
+        self.confirmed: float | None = None  # the divisor seen to equal the number of micro-batches
+
+    def loss_of(self, values: Sequence[float], divisors: Sequence[Divisors]) -> tuple[float, bool | None]:
+        """(the step's loss, divided?); the second is None when there was one micro-batch and no known divisor."""
+        count = len(values)
+        if not count:
+            return float("nan"), None
+        divisor = self._divisor(count, divisors)
+        if divisor is not None:
+            return sum(values) * divisor / count, True
+        return sum(values) / count, (False if count > 1 else None)
+
+    def _divisor(self, count: int, divisors: Sequence[Divisors]) -> float | None:
+        known = [set(each) for each in divisors if each is not None]
+        common = set.intersection(*known) if known else set()
+        if count > 1 and (match := [d for d in common if abs(d - count) < 1e-6 * count]):
+            self.confirmed = match[0]
+            return match[0]
+        # The last, incomplete window of an epoch is still divided by the full number.
+        return self.confirmed if self.confirmed in common else None
+
+
+def _state(parameter: nn.Parameter) -> State:
+    gradient = parameter.grad
+    return (gradient, gradient._version if gradient is not None else -1)
+
+
+def _same(one: State, other: State) -> bool:
+    return one[0] is other[0] and one[1] == other[1]

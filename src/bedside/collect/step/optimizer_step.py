@@ -1,0 +1,286 @@
+"""The optimizer's side of a step: gradients and learning rates before it, the change it made after it.
+
+With several optimizers on one model (a GAN) a step is one round: it ends when each has stepped, or when one of
+them steps again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+from torch.optim import Optimizer
+
+from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.reading.device_queue import Freight, reading
+from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
+from bedside.collect.reading.partial_updates import PARTS, WHOLE_UP_TO, Staggered
+from bedside.collect.sampling.budget import Governor
+from bedside.collect.step.clipping import ClipCall, members_of
+from bedside.collect.step.loss import LossListener
+from bedside.collect.step.step_data import Beat, Gradients, Members, Moves, Number, PartMoves
+
+
+class StepListener:
+    """Hooks around `optimizer.step`; hands over a finished Beat per step."""
+
+    def __init__(
+        self,
+        optimizers: Sequence[Optimizer],
+        layout: Layout,
+        losses: LossListener,
+        freight: Freight,
+        finished: Callable[[Beat], None],
+        governor: Governor,
+        first_step: int = 0,
+        gradients: bool = True,
+        updates: bool = True,
+    ) -> None:
+        self.optimizers = list(optimizers)
+        self.layout = layout
+        self.next_step = first_step
+        self.epoch: float | None = None
+        self._losses = losses
+        self._freight = freight
+        self._finished = finished
+        self._governor = governor
+        self._want_gradients, self.want_updates = gradients, updates
+        self.groups = ["gradients"] * gradients + ["updates"] * updates  # the vital groups that are read here
+        self._beat: Beat | None = None
+        self._stepped: set[int] = set()
+        self._clips: list[tuple[ClipCall, Number]] = []
+        self._gradients_due = self._updates_due = False
+        self._readers: dict[int, Reader] = {}
+        self._staggered: dict[int, Staggered] = {}
+        self._part = 0
+        self.closures = False  # a step was given a closure, in which its backward runs
+        self.last_end: float | None = None  # of the last step, by the clock
+        self._remembering = 0.0  # seconds the first half of reading an update took
+        self._members: dict[int, Members] = {}
+        self.relayout(layout)
+
+    def relayout(self, layout: Layout) -> None:
+        """The model's trainable parameters have changed."""
+        self.layout = layout
+        self._size = sum(p.numel() for p in layout.parameters)
+        self._staggered, self._part = {}, 0
+        self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
+        self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
+
+    def _members_of(self, optimizer: Optimizer) -> Members:
+        """Which parameters to read when this one steps; those that nobody holds are read with the first."""
+        if len(self.optimizers) == 1:
+            return None
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if optimizer is self.optimizers[0]:
+            others = {id(p) for o in self.optimizers[1:] for g in o.param_groups for p in g["params"]}
+            held |= {id(p) for p in self.layout.parameters if id(p) not in others}
+        return np.asarray([i for i, p in enumerate(self.layout.parameters) if id(p) in held], np.int64)
+
+    # The moments, in order.
+
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
+        members = members_of(parameters, self.layout)
+        if not isinstance(members, bool):
+            norm = reading(total)
+            call = ClipCall(members, float(max_norm))
+            self._clips.append((call, self._freight.put(norm) if isinstance(norm, Tensor) else norm))
+
+    def clipped_all(self, max_norm: float, total: float | Tensor) -> None:
+        """A call over all gradients, heard at a quiet step."""
+        norm = self._freight.put(total) if isinstance(total, Tensor) else total
+        self._clips.append((ClipCall(None, max_norm), norm))
+
+    def before(self, optimizer: Optimizer, closure: bool) -> None:
+        beat = self._open(optimizer)
+        if beat.rates is None:
+            self._read_rates(beat)
+        self._losses.in_step = closure
+        self.closures |= closure
+        if not closure:
+            self._read_gradients(optimizer, beat)
+        if self._updates_due:
+            self._remember_weights(optimizer)
+
+    def after(self, optimizer: Optimizer, closure: bool) -> None:
+        beat = self._open(optimizer)
+        if closure:  # the backward ran inside the step; its gradients are still there
+            self._read_gradients(optimizer, beat)
+        if self._updates_due:
+            self._read_moves(optimizer, beat)
+        self._take_losses(beat)
+        self._stepped.add(id(optimizer))
+        if len(self._stepped) == len(self.optimizers):
+            self.close_step()
+
+    def skipped(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
+        """A scaler found infinities and did not call the optimizer."""
+        beat = self._open(optimizer)
+        beat.skipped = True
+        if loss_scale is not None:
+            beat.loss_scale = self._freight.put(loss_scale)
+        if beat.rates is None:
+            self._read_rates(beat)
+        self._take_losses(beat)
+        self._clips = []
+        self._stepped.add(id(optimizer))
+        if len(self._stepped) == len(self.optimizers):
+            self.close_step()
+
+    def scaler_will_step(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
+        beat = self._open(optimizer)
+        beat.skipped = False
+        if loss_scale is not None:
+            beat.loss_scale = self._freight.put(loss_scale)
+
+    def close_step(self) -> None:
+        """The round is over: hand the beat on and start counting the next step."""
+        beat, self._beat = self._beat, None
+        self._stepped.clear()
+        if beat is None:
+            return
+        now = time.perf_counter()
+        if self.last_end is not None:
+            beat.seconds = now - self.last_end
+        self.last_end = now
+        if beat.part_moves:
+            self._part = (self._part + 1) % PARTS
+        self._governor.step_took(beat.step, beat.seconds)
+        self.next_step += 1
+        self._finished(beat)
+
+    def reader_at_rest(self) -> Reader:
+        """Reads quiet steps of the only optimizer."""
+        optimizer = self.optimizers[0]
+        reader = self._readers[id(optimizer)]
+        reader.expect(updates=self.want_updates, left_alone=leaves_gradients_alone(optimizer))
+        return reader
+
+    @property
+    def mid_round(self) -> bool:
+        return bool(self._stepped)
+
+    @property
+    def idle(self) -> bool:
+        """Between steps: nothing has been read that a new layout would not fit."""
+        return self._beat is None and not self._losses.in_step
+
+    # How each is read.
+
+    def _open(self, optimizer: Optimizer) -> Beat:
+        if id(optimizer) in self._stepped:
+            self.close_step()
+        if self._beat is None:
+            step = self.next_step
+            cadence = self._governor.cadence
+            if cadence.quiet(step):
+                self._updates_due = self._gradients_due = False
+            else:
+                # An update is judged beside the gradient it came from, so both are read at its steps.
+                self._updates_due = self.want_updates and cadence.due("updates", step)
+                self._gradients_due = self._updates_due or (self._want_gradients and cadence.due("gradients", step))
+            self._beat = Beat(step, time.time(), self.layout, self.epoch)
+        return self._beat
+
+    def _read_rates(self, beat: Beat) -> None:
+        """The learning rate of every group of every optimizer, as this step is about to use it."""
+        rates: dict[str, Number] = {}
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                owner = f"group_{len(rates)}" if rates else ""
+                rate = group["lr"]
+                rates[owner] = self._freight.put(rate.clone()) if isinstance(rate, Tensor) else rate
+        beat.rates = rates
+
+    def _parameters(self, optimizer: Optimizer) -> Sequence[Tensor]:
+        members = self._members[id(optimizer)]
+        mine = self.layout.parameters
+        return mine if members is None else [mine[i] for i in members]
+
+    def _take_losses(self, beat: Beat) -> None:
+        self._losses.in_step = False
+        heard = self._losses.take()
+        if heard.values:
+            put = self._freight.put
+            losses = [put(value) if isinstance(value, Tensor) else value for value in heard.values]
+            beat.losses = (*beat.losses, losses)
+            beat.divisors = (*beat.divisors, heard.divisors)
+        if heard.uncleared is not None:
+            beat.uncleared = heard.uncleared
+
+    def _read_gradients(self, optimizer: Optimizer, beat: Beat) -> None:
+        if self._clips:
+            beat.clips, self._clips = (*beat.clips, *self._clips), []
+        if not self._gradients_due:
+            return
+        began = time.perf_counter()
+        if not self._parameters(optimizer):
+            return
+        squares, absent = self._readers[id(optimizer)].gradients()
+        scale = getattr(optimizer, "grad_scale", None)
+        found_inf = getattr(optimizer, "found_inf", None)
+        if found_inf is not None:
+            beat.found_inf = self._freight.put(found_inf.clone())
+        read = Gradients(
+            members=self._members[id(optimizer)],
+            squares=self._freight.put(squares),
+            absent=absent,
+            scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
+        )
+        beat.gradients = (*beat.gradients, read)
+        self._governor.add("gradients", time.perf_counter() - began)
+
+    def _remember_weights(self, optimizer: Optimizer) -> None:
+        parameters = self._parameters(optimizer)
+        if not parameters:
+            return
+        began = time.perf_counter()
+        if self.staggers:
+            if id(optimizer) not in self._staggered:
+                self._staggered[id(optimizer)] = Staggered(parameters)
+            self._staggered[id(optimizer)].remember(parameters, self._part)
+        else:
+            self._readers[id(optimizer)].remember(self.next_step)
+        self._remembering = time.perf_counter() - began
+
+    @property
+    def staggers(self) -> bool:
+        """Whether updates are measured part by part: a large model, and a budget that samples it anyway."""
+        return self._governor.budget is not None and self._size > WHOLE_UP_TO
+
+    def _read_part(self, optimizer: Optimizer, beat: Beat) -> None:
+        began = time.perf_counter()
+        staggered, members = self._staggered[id(optimizer)], self._members[id(optimizer)]
+        members = np.arange(len(self.layout)) if members is None else members
+        put = self._freight.put
+        change, size, gradient = staggered.measure(self._parameters(optimizer), self._part)
+        read = PartMoves(
+            self._part,
+            members[staggered.places(self._part)],
+            members,
+            staggered.last,
+            updates=put(change),
+            weights=put(size),
+            gradients=put(gradient),
+        )
+        beat.part_moves = (*beat.part_moves, read)
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+
+    def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
+        if id(optimizer) in self._staggered:
+            self._read_part(optimizer, beat)
+            return
+        began = time.perf_counter()
+        if (moves := self._readers[id(optimizer)].moves(beat.step)) is None:
+            return
+        updates, weights = map(self._freight.put, moves)
+        beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
+        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+
+
+def has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """The hook gets (optimizer, closure) as positional arguments, or the closure by name."""
+    return (args[1] if len(args) > 1 else kwargs.get("closure")) is not None

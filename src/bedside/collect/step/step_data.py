@@ -1,0 +1,75 @@
+"""One step as it was heard: plain numbers, and tickets for those that are still on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.step.clipping import ClipCall
+
+Members = NDArray[np.int64] | None  # positions in the layout; None: all
+Number = float | Ticket
+
+
+@dataclass(slots=True)
+class Gradients:
+    """Squared gradient norms of some parameters, as the optimizer saw them."""
+
+    members: Members
+    squares: Ticket
+    absent: tuple[int, ...] = ()  # positions whose .grad was None
+    scale: Ticket | None = None  # still multiplied by this loss scale
+
+
+@dataclass(slots=True)
+class Moves:
+    """Squared norms of what a step changed and of the weights after it."""
+
+    members: Members
+    updates: Ticket
+    weights: Ticket
+
+
+@dataclass(slots=True)
+class PartMoves:
+    """The same for one part of the parameters, with the gradient of that part; see stagger.py."""
+
+    part: int
+    places: NDArray[np.int64]  # positions in the layout of those that the part touches
+    members: NDArray[np.int64]  # positions of all that this optimizer holds,
+    last: NDArray[np.int64]  # and the part that completes each of them
+    updates: Ticket
+    weights: Ticket
+    gradients: Ticket
+
+
+@dataclass(slots=True)
+class Beat:
+    """Everything heard about one step. An uneventful one is a handful of numbers: it is made at every step."""
+
+    step: int
+    time: float
+    layout: Layout
+    epoch: float | None = None
+    seconds: float = float("nan")
+    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its micro-batches
+    divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
+    uncleared: bool | None = None
+    rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
+    clips: Sequence[tuple[ClipCall, Number]] = ()
+    gradients: Sequence[Gradients] = ()
+    moves: Sequence[Moves] = ()
+    part_moves: Sequence[PartMoves] = ()
+    loss_scale: Ticket | None = None
+    found_inf: Ticket | None = None  # a fused optimizer was told to skip
+    skipped: bool | None = None  # None: there is no scaler
+
+
+def number(value: Number) -> float:
+    """The number itself, or what its ticket was good for."""
+    return value.number if isinstance(value, Ticket) else value

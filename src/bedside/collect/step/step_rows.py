@@ -1,0 +1,175 @@
+"""From beats to rows: the numbers of many steps are fetched in one go and written as the vitals they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.reading import norm_rows as norms
+from bedside.collect.reading.device_queue import Freight, Ticket
+from bedside.collect.reading.norm_rows import Read
+from bedside.collect.reading.partial_updates import PARTS, Round
+from bedside.collect.step.clipping import Clipped, clipped
+from bedside.collect.step.common_rows import Rows, Stretch, core
+from bedside.collect.step.fast_path import Block
+from bedside.collect.step.loss import Accumulation, Divisors
+from bedside.collect.step.step_data import Beat, Number, number
+from bedside.record.missing import MISSING
+from bedside.record.run import Key
+
+Write = Callable[[str, Sequence[Key], list[int], list[float], Rows, str], None]
+
+SCALER = [("loss_scale", ""), ("skipped", "")]
+
+
+class Pulse:
+    """Keeps beats until `flush`, then turns them into rows of the record's metric sets."""
+
+    def __init__(self, write: Write) -> None:
+        self.accumulation = Accumulation()
+        self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
+        self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.watched_steps = 0
+        self.alarming = False  # a loss that is not finite is among what waits, and it is the first
+        self._write = write
+        self._waiting: list[Beat | Stretch] = []
+        self._steps = 0
+        self._all_finite = True
+        self._round: Round | None = None
+
+    def __len__(self) -> int:
+        """How many steps wait."""
+        return self._steps
+
+    def rest(self, block: Block, freight: Freight) -> None:
+        """A stretch of quiet steps."""
+        if len(block):
+            self._waiting.append(Stretch.of(block, freight))
+            self._steps += len(block)
+
+    def add(self, beat: Beat) -> None:
+        self._waiting.append(beat)
+        self._steps += 1
+        finite = all(each - each == 0 for values in beat.losses for each in values if not isinstance(each, Ticket))
+        self.alarming |= self._all_finite and not finite
+        self._all_finite = finite
+
+    def start_counting(self, layout: Layout) -> None:
+        self.gradient_steps = np.zeros(len(layout), np.int64)
+        self.watched_steps = 0
+
+    def flush(self) -> Rows:
+        """Write what waited on the freight that was just unloaded; returns the losses."""
+        waiting, self._waiting, self._steps, self.alarming = self._waiting, [], 0, False
+        if not waiting:
+            return np.empty(0)
+        beats = [each for each in waiting if isinstance(each, Beat)]
+        # A step that the scaler skipped has gradients that mean nothing, and made no change.
+        skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in beats}
+        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in beats}
+        rows = core(waiting, clips, self._loss)
+        self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
+        self._scaler([(b, skipped[b.step]) for b in beats if b.skipped is not None])
+        for read in _reads(waiting, skipped, clips):
+            self._norms(read)
+        return rows.losses
+
+    def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
+        if len(values) == 1 and self.accumulation.confirmed is None:
+            return number(values[0])
+        loss, divided = self.accumulation.loss_of([number(each) for each in values], divisors)
+        self.divided = self.divided if divided is None else divided
+        return loss
+
+    def _scaler(self, beats: Sequence[tuple[Beat, bool]]) -> None:
+        if beats:
+            scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in beats]
+            rows = np.asarray([scales, [float(skip) for _, skip in beats]]).T
+            self._write("scaler", SCALER, [b.step for b, _ in beats], [b.time for b, _ in beats], rows, "f8")
+
+    def _fused_skip(self, beat: Beat) -> bool:
+        return beat.found_inf is not None and beat.found_inf.number > 0
+
+    def _norms(self, read: Read | Beat) -> None:
+        if isinstance(read, Beat):
+            self._part(read)
+            return
+        layout, after, before = read.layout, read.gradients, read.before_clipping()
+        self._count(read.present)
+        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        owned = norms.owned_gradients(layout, before, after, read.present)
+        self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
+        if len(read.moved):
+            moves = read.weights, read.updates, after if len(read.moved) == len(after) else after[read.moved]
+            self._rows("moves", norms.MOVES, read, norms.overall_moves(*moves), "f8", read.moved)
+            columns = norms.owned(norms.OWNED_MOVES, layout)
+            self._rows("owned_moves", columns, read, norms.owned_moves(layout, *moves), "f4", read.moved)
+
+    def _part(self, beat: Beat) -> None:
+        """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
+        layout, part = beat.layout, beat.part_moves[0].part
+        if part == 0:
+            last = np.zeros(len(layout), np.int64)
+            for each in beat.part_moves:
+                last[each.members] = each.last
+            self._round = Round(layout, last)
+        now = self._round
+        if now is None or now.layout is not layout or now.expected != part:
+            self._round = None
+            return
+        now.expected += 1
+        for each in beat.part_moves:
+            now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
+        updates, weights, gradients = now.sums[:, np.newaxis]
+        complete = now.complete(part)
+        when = [beat.step], [beat.time]
+        if complete.any():
+            owned = norms.owned_moves(layout, weights, updates, gradients)
+            owned[:, np.tile(~complete, len(norms.OWNED_MOVES))] = MISSING
+            self._write("owned_moves", norms.owned(norms.OWNED_MOVES, layout), *when, owned, "f4")
+        if part == PARTS - 1:
+            self._write("moves", norms.MOVES, *when, norms.overall_moves(weights, updates, gradients), "f8")
+
+    def _count(self, present: NDArray[np.bool_]) -> None:
+        if len(self.gradient_steps) != present.shape[1]:
+            self.gradient_steps = np.zeros(present.shape[1], np.int64)
+            self.watched_steps = 0
+        self.gradient_steps += present.sum(axis=0)
+        self.watched_steps += len(present)
+
+    def _rows(
+        self, name: str, columns: Sequence[Key], read: Read, rows: Rows, dtype: str, places: Sequence[int] = ()
+    ) -> None:
+        """At all steps that were read, or at these."""
+        steps, times = read.steps, read.times
+        if 0 < len(places) < len(steps):
+            steps, times = [steps[i] for i in places], [times[i] for i in places]
+        self._write(name, columns, steps, times, rows, dtype)
+
+
+def _reads(
+    waiting: Sequence[Beat | Stretch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
+) -> Iterator[Read | Beat]:
+    """What was read of gradients and updates, in the order of the steps; beats of one layout together, whatever quiet
+    steps were between them. A beat that measured a part of the updates comes once more by itself."""
+    together: list[Beat] = []
+    for each in [*waiting, None]:
+        if isinstance(each, Beat) and (skipped[each.step] or not each.gradients):
+            continue
+        if isinstance(each, Stretch) and each.block.layout is None:
+            continue
+        if together and not (isinstance(each, Beat) and each.layout is together[0].layout):
+            yield norms.of_beats([(beat, clips[beat.step]) for beat in together])
+            yield from (beat for beat in together if beat.part_moves)
+            together = []
+        if isinstance(each, Beat):
+            together.append(each)
+        elif each is not None and each.block.layout is not None:
+            yield norms.of_stretch(each, each.block.layout)
+
+
+def _clipped(beat: Beat) -> Clipped | None:
+    return clipped([(call, number(total)) for call, total in beat.clips]) if beat.clips else None

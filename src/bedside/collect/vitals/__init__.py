@@ -1,0 +1,44 @@
+"""The collectors, one line each: what a watched run records besides losses, gradients and updates."""
+
+from __future__ import annotations
+
+from bedside.collect.collector import Collector
+from bedside.collect.vitals.activations import Activations
+from bedside.collect.vitals.attention import Attention
+from bedside.collect.vitals.constant_weights import ConstantWeights
+from bedside.collect.vitals.dead_units import DeadUnits
+from bedside.collect.vitals.first_nonfinite import FirstNonfinite
+from bedside.collect.vitals.gradient_noise import GradientNoise
+from bedside.collect.vitals.initial_weights import Beginning
+from bedside.collect.vitals.inputs import Inputs
+from bedside.collect.vitals.labels import Labels
+from bedside.collect.vitals.leaked_future import LeakedFuture
+from bedside.collect.vitals.leaked_labels import LeakedLabels
+from bedside.collect.vitals.loop_checks import Loop
+from bedside.collect.vitals.loss_graph import FirstGraph
+from bedside.collect.vitals.loss_inputs import LossInputs
+from bedside.collect.vitals.narrowest_layer import Narrowest
+from bedside.collect.vitals.numerics import Numerics
+from bedside.collect.vitals.restarted_loader import RestartedLoader
+from bedside.collect.vitals.schedulers import Schedulers
+
+COLLECTORS: tuple[type[Collector], ...] = (
+    Beginning,
+    ConstantWeights,
+    Loop,
+    Schedulers,
+    FirstGraph,
+    LossInputs,
+    Narrowest,
+    FirstNonfinite,
+    Inputs,
+    Labels,
+    Activations,
+    DeadUnits,
+    Attention,
+    Numerics,
+    GradientNoise,
+    LeakedLabels,
+    LeakedFuture,
+    RestartedLoader,
+)

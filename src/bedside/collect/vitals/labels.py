@@ -1,0 +1,151 @@
+"""The targets: how the class labels are distributed, and what a model that knows nothing would score.
+
+Read where the loss functions meet them, on sampled steps. The recent distribution (labels of the last batches weigh
+most) shows a data set that is sorted by class; the whole of it gives the entropy of the labels, which is the loss of
+the best constant guess, as the variance of the targets is for squared error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.reading.device_queue import Ticket
+
+MOST_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be read at every step
+MOST_COLUMNS = 256  # of a regression target
+ENOUGH = 100  # labels or targets before their entropy or variance is worth telling
+MEMORY = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
+VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
+FEWEST = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
+
+Floats = NDArray[np.float64]
+
+
+class Labels(Collector):
+    """Counts labels and measures the spread of targets; what that comes to is worked out when it has arrived."""
+
+    name = "labels"
+    vitals = VITALS
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._counted: tuple[Ticket, int] | None = None  # of this step: how often each class, among how many labels
+        self._waiting: list[tuple[int, Ticket, int]] = []  # the same, and the step
+        self._recent = self._all = np.zeros(0)  # counts per class
+        self._measured: list[Ticket] = []  # moments of a regression target that are on their way
+        self._moments = np.zeros((3, 0))  # per column: count, sum, sum of squares
+        self._told_classes = 0
+        self._reads = 0
+        self._tell = False  # what is known of the whole
+
+    def attach(self, step: int) -> None:
+        self._due = True
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+        if not self._due or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
+            return
+        if not prediction.requires_grad:
+            return
+        if function in ("cross_entropy", "nll_loss") and not target.is_floating_point():
+            self._due = False
+            classes = prediction.shape[1] if prediction.dim() > 1 else prediction.shape[0]
+            if classes != self._told_classes:
+                self._told_classes = self.patient.facts["classes"] = classes
+            if classes <= MOST_CLASSES:
+                labels = target.detach().reshape(-1)
+                self._counted = (self.freight.put(count(labels, classes)), len(labels))
+        elif function == "mse_loss" and target.is_floating_point() and target.dim():
+            self._due = False
+            self._measured.append(self.freight.put(moments(target.detach())))
+
+    def detach(self, step: int) -> None:
+        self._due = False
+        self._reads += 1
+        if self._counted is not None:
+            self._waiting.append((step, *self._counted))
+            self._counted = None
+        if self._reads in (20, 100, 500):  # what is known by then is worth telling a run that is still alive
+            self._tell = True
+
+    def end(self) -> None:
+        self._tell = True
+
+    def rows(self) -> Iterable[RowSet]:
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            values = np.stack([self._take_in(ticket.numbers, labels) for _, ticket, labels in waiting])
+            yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _, _ in waiting], values)
+        measured, self._measured = self._measured, []
+        for ticket in measured:
+            table = ticket.numbers.reshape(3, -1)
+            self._moments = self._moments + table if self._moments.shape == table.shape else table
+        if self._tell:
+            self._tell = False
+            self._tell_all()
+
+    def _take_in(self, counts: Floats, labels: int) -> list[float]:
+        """Another batch: the vitals."""
+        classes = len(counts)
+        if len(self._all) != classes:
+            self._all = self._recent = np.zeros(classes)
+        self._all = self._all + counts
+        self._recent = MEMORY * self._recent + counts
+        if not self._recent.any():  # of batches whose labels are all ignored nothing is known
+            return [math.nan] * 3
+        most = math.log(min(labels, classes)) if labels >= FEWEST and classes > 1 and counts.any() else math.nan
+        return [entropy(self._recent), self._recent.max() / self._recent.sum(), entropy(counts) / most]
+
+    def _tell_all(self) -> None:
+        """Everything so far: the loss of the best constant guess, if it is from enough targets."""
+        known: dict[str, tuple[float, float]] = {}
+        if self._all.any():
+            known["label_entropy"] = (entropy(self._all), float(self._all.sum()))
+        if self._moments.size:
+            known["target_variance"] = (spread(self._moments), float(self._moments[0, 0]))
+        for fact, (value, targets) in known.items():
+            if targets >= ENOUGH and math.isfinite(value) and value > 0:
+                self.patient.facts[fact] = value
+
+
+def count(labels: Tensor, classes: int) -> Tensor | Floats:
+    """How often each class occurs; labels outside (ignored ones are negative) are left out. Waits for no device."""
+    if labels.device.type == "cpu":
+        here = labels.numpy()
+        try:
+            counts = np.bincount(here, minlength=classes)
+        except (TypeError, ValueError):  # a label is negative, or no integer
+            counts = np.bincount(here[here >= 0].astype(np.int64), minlength=classes)
+        return counts[:classes].astype(np.float64)
+    inside = (labels >= 0) & (labels < classes)
+    table = torch.zeros(classes, dtype=torch.float64, device=labels.device)
+    return table.scatter_add_(0, labels.clamp(0, classes - 1).long(), inside.double())
+
+
+def moments(target: Tensor) -> Tensor:
+    """Of each column: how many there are, their sum, and that of their squares."""
+    columns = target.double().reshape(len(target), -1)[:, :MOST_COLUMNS]
+    return torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0)])
+
+
+def entropy(counts: Floats) -> float:
+    """In nats; NaN of nothing."""
+    there = counts[counts > 0]
+    share = there / there.sum() if len(there) else np.full(1, np.nan)
+    return float(-(share @ np.log(share)))
+
+
+def spread(moments: Floats) -> float:
+    """The mean over columns of each column's variance."""
+    number, total, squares = moments
+    mean = total / number
+    with np.errstate(invalid="ignore", over="ignore"):  # where a target is not finite
+        return float((squares / number - mean * mean).mean())

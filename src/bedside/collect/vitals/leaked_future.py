@@ -1,0 +1,221 @@
+"""Does a next-token model see the next token? One token of one sequence is changed, and nothing before it may change.
+
+Where the target is the input moved by one (found from the batch and from what the loss function got), the answer at a
+position may depend on what stands up to there and on nothing later. That is tried once, some steps into the run, when
+branches that begin at zero have opened: the batch goes through the model twice more, the second time with one token
+changed, with the same random numbers and without a trace (`rehearsal.py`). In a causal model the answers at earlier
+positions are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_modules
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.hooks.forward_hooks import Forward, Hook
+from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.nested_tensors import floating_in, tensors_in
+from bedside.record.run import Event
+
+LOSSES = ("cross_entropy", "nll_loss")
+LOOKS = 3  # batches by which it is known whether the task is to tell the next token
+SETTLED = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
+SHORTEST = 4  # tokens of a sequence
+DIFFERENT = 0.1  # of neighbouring tokens: of equal ones nobody can tell by how much the target is moved
+ANSWERED = 0.25  # of the positions have a target: the others are padding, or a prompt
+SUMS = 64.0  # times the precision of float32, in which sums are made: more than another order of them makes
+ROUNDING = 4.0  # times the precision in which the answers are given
+BEYOND = 10.0  # times what changed in the sequences that were left alone
+
+
+class LeakedFuture(Collector):
+    """Finds out whether the task is to tell the next token, and if so tries once whether the model can see it."""
+
+    name = "leaked future"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._forward: Forward | None = None
+        self._target: tuple[Tensor, int] | None = None
+        self._looks: list[Ticket] = []
+        self._looked = 0
+        self._chosen: tuple[int, int] | None = None  # which tensor holds the tokens, and which axis is time
+        self._tried: tuple[int, int, Ticket] | None = None
+        self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
+
+    def attach(self, step: int) -> None:
+        self._due = not self._done and (self._looked < LOOKS or (self._chosen is not None and step >= SETTLED))
+
+    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+        if self._due and forward.grad and not forward.validating:
+            self._forward, self._target = forward, None
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+        if self._forward is None or self._target is not None or function not in LOSSES:
+            return
+        if not isinstance(prediction, Tensor) or not prediction.requires_grad or prediction.dim() < 2:
+            return
+        if isinstance(target, Tensor) and not target.is_floating_point():
+            self._target = (target.detach(), prediction.shape[1])
+
+    def detach(self, step: int) -> None:
+        self._due = False
+        (forward, told), self._forward, self._target = (self._forward, self._target), None, None
+        if forward is None or told is None or self._done:
+            return
+        target, classes = told
+        tokens = token_tensors(forward)
+        if self._looked < LOOKS:
+            self._looked += 1
+            if found := next_token_verdicts(tokens, target):
+                self._looks.append(self.freight.put(torch.stack(found)))
+        elif self._chosen is not None and self._chosen[0] < len(tokens):
+            number, axis = self._chosen
+            if lined_up(tokens[number], target, axis) is not None:
+                self._done = True
+                if not _is_out_of_bounds(forward.module):
+                    self._try(step, forward, tokens[number], target, axis, classes)
+
+    def _try(self, step: int, forward: Forward, tokens: Tensor, target: Tensor, axis: int, classes: int) -> None:
+        changed = copy.copy(forward)
+        new, place = one_changed(tokens, target, axis)
+        changed.args, changed.kwargs = exchanged((forward.args, forward.kwargs), tokens, new)
+        # Statistics of the batch would carry the change to everybody, and hide by which way else it comes.
+        still = {m: {"training": False} for m in forward.module.modules() if isinstance(m, _BatchNorm)}
+        try:
+            outputs = [self.patient.door.rehearse(each, still) for each in (forward, changed)]
+        except Exception:  # a model that cannot be called twice is not judged
+            return
+        before, after = (answers_in(each, tokens, classes) for each in outputs)
+        if before is not None and after is not None:
+            told = differences(before.movedim(axis, 0), after.movedim(axis, 0), place)
+            told = told * is_next_token(tokens, target, axis)
+            self._tried = (step, tokens.shape[axis], self.freight.put(told))
+
+    def events(self) -> Iterable[Event]:
+        looks, self._looks = self._looks, []
+        for ticket in looks:
+            verdicts = ticket.numbers > 0
+            if self._chosen is None and verdicts.sum() == 1:
+                number = int(verdicts.argmax())
+                self._chosen = (number // 2, number % 2)
+            elif verdicts.sum() != 1:  # no such task, or two inputs that both could be meant
+                self._done = True
+        if self._tried is not None:
+            (step, length, ticket), self._tried = self._tried, None
+            place, changed, largest, limit = (float(number) for number in ticket.numbers)
+            if changed:
+                facts = {"position": int(place), "length": length, "changed": int(changed), "change": largest}
+                yield Event(step, "future_seen", facts | {"rounding": limit}, time.time())
+
+
+def token_tensors(forward: Forward) -> list[Tensor]:
+    """What may be a batch of tokens: tables of integers."""
+    whole = (torch.int64, torch.int32)
+    given = tensors_in((forward.args, forward.kwargs))
+    return [each for each in given if each.dtype in whole and each.dim() == 2 and max(each.shape) >= SHORTEST]
+
+
+def next_token_verdicts(tables: list[Tensor], target: Tensor) -> list[Tensor]:
+    """For every table and either axis: whether the target is the table, moved by one along that axis."""
+    found = []
+    for number, table in enumerate(tables):
+        twins = [each for each in tables[:number] if each.shape == table.shape]  # labels that are the inputs again
+        new = torch.stack([(each != table).any() for each in twins]).all() if twins else None
+        for axis in (0, 1):
+            verdict = is_next_token(table, target, axis)
+            found.append((verdict if new is None else verdict & new).double())
+    return found
+
+
+def is_next_token(table: Tensor, target: Tensor, axis: int) -> Tensor:
+    wanted = lined_up(table, target, axis)
+    if wanted is None:
+        return torch.zeros((), dtype=torch.bool, device=table.device)
+    tokens = table.movedim(axis, 0)
+    answered = wanted >= 0
+    right = ((wanted == tokens[1:]) | ~answered).all()
+    apart = (tokens[1:] != tokens[:-1]).double().mean() >= DIFFERENT
+    return right & apart & (answered.double().mean() >= ANSWERED)
+
+
+def lined_up(table: Tensor, target: Tensor, axis: int) -> Tensor | None:
+    """What each position but the last should tell, time first; None if the target has another size."""
+    length = table.shape[axis]
+    if length < SHORTEST:
+        return None
+    for kept in (length, length - 1):
+        shape = [kept if each == axis else size for each, size in enumerate(table.shape)]
+        if target.numel() == shape[0] * shape[1]:
+            return target.to(table.device).reshape(shape).movedim(axis, 0)[: length - 1]
+    return None
+
+
+def one_changed(table: Tensor, target: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The table with one token of its first sequence changed for another one of that sequence, and where. It is the
+    last that is anybody's target: what is not may be padding, which nothing sees."""
+    wanted = lined_up(table, target, axis)
+    assert wanted is not None, "a target of another size"
+    tokens = table.movedim(axis, 0)
+    places = torch.arange(len(tokens), device=table.device)
+    place = places[1:].where(wanted[:, 0] >= 0, 0).amax()
+    here = places == place
+    old = tokens[:, 0].where(here, 0).sum()
+    other = tokens[:, 0][places.where((tokens[:, 0] != old) & (places < place), -1).argmax()]
+    row = torch.where(here, other, tokens[:, 0])
+    return torch.cat([row[:, None], tokens[:, 1:]], 1).movedim(0, axis).contiguous(), place
+
+
+def differences(before: Tensor, after: Tensor, place: Tensor) -> Tensor:
+    """Where the change was, how many answers before it are others now, by how much at most, and how much counts.
+
+    What changes in the other sequences of the batch has another reason than the token: statistics over the batch, or
+    sums in another order each time.
+    """
+    rounding = max(SUMS * torch.finfo(torch.float32).eps, ROUNDING * torch.finfo(before.dtype).eps)
+    before, after = before.double(), after.double()
+    by = (after - before).abs().amax(-1)
+    others = by[:, 1:].amax() if by.shape[1] > 1 else by.new_zeros(())
+    limit = torch.maximum(rounding * before.abs().amax(), BEYOND * others)
+    earlier, by = torch.arange(len(by), device=by.device) < place, by[:, 0]
+    return torch.stack([place.double(), (earlier & (by > limit)).sum().double(), by.where(earlier, 0.0).amax(), limit])
+
+
+def answers_in(output: Any, table: Tensor, classes: int) -> Tensor | None:
+    """The scores of every position, as (table's shape, classes); None unless exactly one tensor can be them."""
+    whole = [(*table.shape, classes), (table.numel(), classes)]
+    found = [each for each in floating_in(output) if tuple(each.shape) in whole]
+    return found[0].reshape(whole[0]) if len(found) == 1 else None
+
+
+def exchanged(value: Any, old: Tensor, new: Tensor) -> Any:
+    """The same arguments with another tensor in the place of one."""
+    if value is old:
+        return new
+    if type(value) in (list, tuple):
+        return type(value)(exchanged(each, old, new) for each in value)
+    if type(value) is dict:
+        return {key: exchanged(each, old, new) for key, each in value.items()}
+    return value
+
+
+def _is_out_of_bounds(module: nn.Module) -> bool:
+    """Whether the user's own hooks would hear the trial, or an encoder may read the whole answer by right."""
+    own = [hook for m in module.modules() for hook in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())]
+    everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
+    encodes = getattr(getattr(module, "config", None), "is_encoder_decoder", False)
+    return bool(everywhere or encodes) or any(not isinstance(hook, Hook) for hook in own)
+
+
+def _is_distributed() -> bool:
+    there = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return there and torch.distributed.get_world_size() > 1

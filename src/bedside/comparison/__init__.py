@@ -1,0 +1,1 @@
+"""Two runs compared: where their curves diverge, and what was set differently."""

@@ -1,0 +1,92 @@
+"""Comet's offline archives: a zip with `messages.json`, one message per line.
+
+The archive is read as a stream and only that member of it, up to a limit, so a zip bomb is cut off.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bedside.logs.formats.base import Format, Unreadable
+from bedside.logs.log import Log
+from bedside.logs.numbers import number
+
+MESSAGES = "messages.json"
+MOST_BYTES = 2**30  # of the unpacked messages
+LONGEST_LINE = 2**20
+METRIC = "metric_msg"
+PARAMETER = ("param_msg", "parameter_msg")
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    if not head.startswith(b"PK"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return MESSAGES in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+def read(paths: Sequence[Path], part: str = "") -> Log:
+    log = Log("comet")
+    epochs: list[tuple[str, float, float]] = []
+    for message in _messages(paths[0], log):
+        payload = message.get("payload")
+        if not isinstance(payload, dict):
+            continue
+        if message.get("type") == METRIC:
+            _metric(payload, log, epochs)
+        elif message.get("type") in PARAMETER and isinstance(payload.get("param"), dict):
+            found = payload["param"]
+            log.config[str(found.get("paramName"))] = found.get("paramValue")
+    if not log and epochs:  # nothing was logged by step
+        log.axis = "epoch"
+        for name, epoch, value in epochs:
+            log.add(name, epoch, value, log.rows)
+            log.rows += 1
+    return log
+
+
+def _metric(payload: dict[str, Any], log: Log, epochs: list[tuple[str, float, float]]) -> None:
+    metric = payload.get("metric")
+    if not isinstance(metric, dict):
+        return
+    name, value = metric.get("metricName"), number(metric.get("metricValue"))
+    step, epoch = (number(payload.get(key, metric.get(key))) for key in ("step", "epoch"))
+    if not isinstance(name, str) or value is None or name.startswith("sys."):
+        return
+    if step is not None:
+        log.add(name, step, value, log.rows)
+        log.rows += 1
+    elif epoch is not None:
+        epochs.append((name, epoch, value))
+
+
+def _messages(path: Path, log: Log) -> Iterator[dict[str, Any]]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(MESSAGES) as file:
+            left = MOST_BYTES
+            while left > 0 and (line := file.readline(LONGEST_LINE)):
+                left -= len(line)
+                try:
+                    message = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(message, dict):
+                    yield message
+            if left <= 0:
+                log.note("The archive unpacks to more than a gigabyte of messages: the rest was left out.")
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as broken:
+        raise Unreadable(f"it is no zip with {MESSAGES} ({broken})") from None
+    except Exception as broken:  # zlib.error and friends are private to the codec
+        if type(broken).__module__ in ("zlib", "_bz2", "_lzma", "lzma"):
+            raise Unreadable(f"its archive is damaged ({broken})") from None
+        raise
+
+
+FORMAT = Format("comet", "Comet offline archive", recognises, read)

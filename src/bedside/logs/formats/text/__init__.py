@@ -1,0 +1,1 @@
+"""Plain text logs: what programs print, line by line."""

@@ -1,0 +1,178 @@
+"""Plain text logs: nanoGPT, llm.c, OLMo, Megatron, DeepSpeed, Python `logging`, tqdm, and whoever prints numbers.
+
+There is no pattern per project. A line is cut at its numbers, and the words before a number are its name:
+`iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names tells the step; a line
+without one belongs to the step before it. `line_numbers.py` does the cutting, `text_clock.py` finds the
+step, this module follows the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bedside.logs.formats.base import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
+from bedside.logs.formats.text.clock import STEPS, Clock
+from bedside.logs.formats.text.columns import SKIPS, clean
+from bedside.logs.formats.text.line_numbers import Found
+from bedside.logs.formats.text.line_shapes import Shapes
+from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
+from bedside.logs.formats.text.tables import row_of
+from bedside.logs.log import Log
+from bedside.logs.numbers import number
+from bedside.naming.config_names import settings_in_text
+from bedside.naming.metric_names import read_name
+
+LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
+MOST_NAMES = 5_000
+A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
+ENOUGH = 10  # readings that make lines without any step a log
+_SKIPPED = re.compile(
+    r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
+)
+_NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
+
+
+class _Reader:
+    """Where in the run the text is, and what it has said so far."""
+
+    def __init__(self) -> None:
+        self.log = Log("text")
+        self.clock = Clock()
+        self.shapes = Shapes()
+        self.header: list[str] = []  # of a table in the text
+        self.split = ""  # what the lines at hand measure
+        self.unclocked = Log("text")  # readings before any step was told
+        self.trains = False  # the line at hand has a training loss
+        self.told: dict[str, tuple[float, str]] = {}  # the epoch and the value of the last evaluation in a bar
+        self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
+        self.line = 0
+
+    def read(self, text: str) -> None:
+        self.line += 1
+        shape = self.shapes.of(text)
+        skipped = shape.skips and bool(_SKIPPED.search(text))
+        found: Sequence[Found] = (row_of(text, self.header) if self.header else []) or shape.read(text)
+        if skipped and not any(each.name.lower() in STEPS for each in found):
+            self._skipped(text)
+            return
+        if not found:
+            self.header = shape.header or self.header
+            self.split = shape.split or self.split
+            return
+        names = tuple([each.name for each in found])
+        apart = told_apart(names)
+        if apart != names:
+            found = [replace(each, name=name) for each, name in zip(found, apart, strict=True)]
+        self.trains = has_training_loss(apart, tuple([each.section for each in found]), shape.split)
+        if (self.clock.step is None and not self.trains) or shape.config or shape.command:
+            for key, value in settings_in_text(text).items():
+                self.log.config.setdefault(key, value)
+            if shape.command or (len(found) > A_DUMP and shape.config):
+                return
+        if shape.summary:
+            return
+        said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=self.trains)
+        if shape.split or said:  # a record of its own ends what the line before was about
+            self.split = shape.split
+        read: set[tuple[str, str]] = set()
+        for each in found:
+            if each.name not in said and (each.section, each.name) not in read:  # again: an average of it
+                read.add((each.section, each.name))
+                self._metric(each)
+        if skipped:
+            self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
+
+    def _metric(self, each: Found) -> None:
+        column = column_of(each.name, each.section, self.split)
+        if column is None:
+            return
+        step, line = self.clock.step, float(self.line)
+        if step is None:
+            if column.known:
+                self.unclocked.add(column.name, line, each.value, line)
+            if not (column.known and column.evaluated):
+                return  # before the first step only an evaluation of the untrained model is a reading
+        value = each.value / each.total if each.total and column.counted else each.value  # 9842/10000
+        if column.repeated and self._told_before(column.name, value):
+            return
+        if column.name in self.log.columns or len(self.log.columns) < MOST_NAMES:
+            self.log.add(column.name, step or 0.0, value, line)
+
+    def _told_before(self, name: str, value: float) -> bool:
+        """A progress bar repeats the last evaluation beside the training loss until the epoch is over."""
+        if not self.trains or self.clock.epoch is None:
+            return False
+        told = (self.clock.epoch, str(value))  # NaN is equal to itself here
+        before, self.told[name] = self.told.get(name), told
+        return before == told
+
+    def _skipped(self, text: str) -> None:
+        step = self.clock.step
+        self.skips = (step, self.skips[1] + 1 if self.skips[0] == step else 1)
+        at = (step or 0.0) + self.skips[1]
+        self.log.add(SKIPS, at, 1.0, float(self.line))
+        scale = _NEW_SCALE.search(text)
+        value = number(scale[1].rstrip(".")) if scale else None
+        if value is not None:
+            self.log.add("loss_scale", at, value, float(self.line))
+
+    def finish(self) -> Log:
+        self.log.axis = self.clock.axis if self.clock.step is not None else "step"
+        if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH:
+            self.log.columns.update(self.unclocked.columns)
+            self.log.note("No line tells a step: they were counted.")
+        self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
+        for what, length in self.clock.length.items():
+            self.log.config.setdefault(what, length)
+        clean(self.log, bars_repeat=self.clock.epoch is None)
+        return self.log
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """Text in which some line has a loss or a metric with a step."""
+    if b"\0" in head:
+        return False
+    log = read_lines(head.decode("utf-8", errors="replace").splitlines())
+    return any(read_name(name).kind in ("loss", "metric", "grad_norm") for name in log.columns)
+
+
+def parts_of(path: Path) -> bytes:
+    """Beginning, middle and end of a file: a long preamble hides what a log is."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        found = file.read(HEAD)
+        for at in (size // 2, size - HEAD):
+            if at > HEAD:
+                file.seek(at - at % 2)  # UTF-16 has two bytes a letter
+                found += b"\n\0"[: 1 + found.startswith(UTF_16[0])] + file.read(HEAD).partition(b"\n")[2]
+    return as_utf8(found)
+
+
+def read(paths: Sequence[Path], part: str = "") -> Log:
+    log = read_lines(lines_of(paths[0]))
+    if not log:
+        raise Unreadable("no line of it has a loss or a metric with a step")
+    return log
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a file; a progress bar's carriage returns end lines too, and endless lines are cut."""
+    with open(path, encoding=encoding_of(path), errors="replace", newline=None) as file:
+        begins = True
+        while line := file.readline(LONGEST_LINE):
+            if begins:
+                yield line
+            begins = line.endswith("\n")
+
+
+def read_lines(lines: Iterable[str]) -> Log:
+    reader = _Reader()
+    for line in lines:
+        reader.read(line)
+    return reader.finish()
+
+
+FORMAT = Format("text", "a text log with steps and losses", recognises, read)

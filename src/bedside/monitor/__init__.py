@@ -1,0 +1,1 @@
+"""What `bedside.watch` returns: it joins collecting, the record and the live diagnosis."""

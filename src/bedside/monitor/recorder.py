@@ -1,0 +1,90 @@
+"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bedside.finding import Finding
+from bedside.record.live_run import GrowingRun
+from bedside.record.run import Event, Key, Parameter, Run
+from bedside.record.sqlite.reader import open_run, replay
+from bedside.record.sqlite.writer import Store
+
+
+class Notes:
+    """Takes rows, single numbers, events and facts; what was noted before a resume is in both places as well."""
+
+    def __init__(self, store: Store, rank: int) -> None:
+        self.run_dir = store.path.parent
+        self.first_step = store.last_step + 1
+        self._store = store
+        self._rank = rank
+        self._growing = GrowingRun(str(self.run_dir))
+
+    def replay(self) -> None:
+        """What a resumed run noted earlier."""
+        if self.first_step > 0:
+            replay(self.run_dir, self._growing, self._rank)
+
+    def view(self) -> Run:
+        """The run as it grows, in memory."""
+        return self._growing.run()
+
+    def recorded(self) -> Run:
+        """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
+        if self._store.behind or self._store.displaced:
+            return self.view()
+        return open_run(self.run_dir, self._rank)
+
+    def rows(
+        self,
+        name: str,
+        columns: Sequence[Key],
+        steps: list[int],
+        times: list[float],
+        values: NDArray[np.float64],
+        dtype: str,
+    ) -> None:
+        keys, at = tuple(columns), np.asarray(steps, np.int64)
+        self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
+        self._growing.append(keys, at, values)
+
+    def metric(self, step: int, vital: str, value: float, owner: str = "", *, live: bool = True) -> None:
+        """One number; not `live`: there are too many of its kind to keep in memory."""
+        self._store.metric(step, vital, value, owner)
+        if live:
+            self._growing.metric(step, vital, value, owner)
+
+    def event(self, step: int, kind: str, data: Mapping[str, Any]) -> None:
+        self.happened(Event(step=step, kind=kind, data=dict(data), time=time.time()))
+
+    def happened(self, event: Event) -> None:
+        self._store.event(event)
+        self._growing.event(event)
+
+    def facts(self, known: Mapping[str, Any]) -> None:
+        """What is known about the run, for its config."""
+        if known:
+            self._store.config(known)
+            self._growing.config = {**self._growing.config, **known}
+
+    def parameters(self, table: Sequence[Parameter]) -> None:
+        self._store.parameters(table)
+        self._growing.parameters = table
+
+    def finding(self, step: int, finding: Finding) -> None:
+        self._store.finding(step, finding)
+
+    def commit(self) -> None:
+        self._store.commit()
+
+    def commit_if_due(self) -> None:
+        self._store.commit_if_due()
+
+    def close(self, finished: bool | None) -> None:
+        self._store.close(finished=finished)

@@ -1,0 +1,81 @@
+"""What happens beside the numbers is written down once, when it is noticed: evaluations, epochs, coverage, failures.
+
+What the user should know at once is a warning as well: that a collector or all of the monitor was switched off, and
+that no forward is heard. Training goes on in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from bedside.collect.collector import Collector
+from bedside.errors import BadModel, warn_safely
+from bedside.monitor.recorder import Notes
+
+UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
+
+
+class Events:
+    """Notes events at the step that was the last one when they happened."""
+
+    def __init__(self, notes: Notes, next_step: Callable[[], int]) -> None:
+        self._notes = notes
+        self._next_step = next_step
+        self._covered: Mapping[str, Any] = {}
+        self._divided: bool | None = None  # what was last said about micro-batches
+        self._said_blind = False
+
+    @property
+    def step(self) -> int:
+        """The last one that is over; before there is any, the first."""
+        return max(self._next_step() - 1, 0)
+
+    def note(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._notes.event(self.step, kind, data)
+
+    def coverage(self, found: Mapping[str, Any]) -> None:
+        """Whether model and optimizers mean the same tensors, where that has changed."""
+        if found != self._covered:
+            self._covered = found
+            self.note("coverage", found)
+
+    def accumulation(self, divided: bool | None) -> None:
+        """Whether losses of micro-batches are divided by their number, where that is news."""
+        if divided is not self._divided:
+            self._divided = divided
+            self.note("accumulation", {"divided": divided})
+
+    def unused_gradients(self, backwards: int) -> None:
+        """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""
+        if backwards >= UNUSED_BACKWARDS:
+            self.note("unstepped", {"backwards": backwards})
+
+    def failed(self, collector: Collector, error: Exception) -> None:
+        """One collector was switched off."""
+        self.note("switched_off", {"where": collector.name, "error": f"{type(error).__name__}: {error}"})
+        message = f"bedside switched off {collector.name} ({type(error).__name__}: {error}); the rest goes on."
+        warn_safely(message, stacklevel=6)
+
+    def blind(self, model: nn.Module) -> None:
+        """Never silently blind: steps are taken, but no forward of the model is ever heard."""
+        if self._said_blind:
+            return
+        self._said_blind = True
+        name = type(model).__name__
+        said = BadModel(
+            f"No forward of {name} is heard, so activations, attention and inputs are not read (the rest is).",
+            expected="a model that is called as model(x), and watched before a function around it is compiled",
+            try_="bedside.watch(model, optimizer) before torch.compile(…), or torch.compile(model) instead",
+        )
+        self.note("blind", {"model": name})
+        warn_safely(str(said))
+
+    def switched_off(self, where: str, why: str) -> None:
+        """All of the monitor was."""
+        self.note("switched_off", {"where": where, "error": why, "all": True})
+        warn_safely(
+            f"bedside stopped listening at step {self._next_step()} ({why}); training goes on unwatched.", stacklevel=5
+        )

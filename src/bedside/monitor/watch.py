@@ -1,0 +1,198 @@
+"""The public door: `monitor = bedside.watch(model, optimizer)`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from bedside.collect.reading.norm_rows import GRADIENTS, MOVES
+from bedside.collect.vitals import COLLECTORS
+from bedside.collect.vitals.tensor_histograms import Histograms
+from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
+from bedside.finding import Finding
+from bedside.monitor.monitor import Monitor
+from bedside.record.environment import environment
+from bedside.record.sqlite.writer import Store
+from bedside.record.vocabulary import VITALS
+from bedside.settings import settings_for
+
+RUNS = Path("bedside-runs")
+NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
+NEEDS_UPDATES = {vital for vital, _ in MOVES}
+
+
+def watch(
+    model: nn.Module,
+    optimizer: Optimizer | Sequence[Optimizer],
+    *,
+    run_dir: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    vitals: Sequence[str] | None = None,
+    budget: float | None = 0.01,
+    histograms: bool = False,
+    on_finding: Callable[[Finding], None] | None = None,
+    config: Mapping[str, Any] | None = None,
+    quiet: bool = False,
+) -> Monitor:
+    """Watch a model train. This one line is all a loop needs.
+
+    Args:
+        model: The model, wrapped (DDP, torch.compile) or not.
+        optimizer: Its optimizer, or several (a GAN has two).
+        run_dir: A new or empty folder for the record; by default one under `bedside-runs/`.
+        resume: The folder of an earlier run to continue, on the same step axis.
+        vitals: Record only these (see docs/vitals.md); by default everything.
+        budget: The share of the step time that watching may take after the first steps, which are recorded in full.
+            None records everything at every step.
+        histograms: Keep histograms of weights, gradients and outputs too, every hundred steps or as the budget allows;
+            `bedside.record.histograms` reads them back.
+        on_finding: Called with each Finding when it begins, besides the line on stderr.
+        config: What else should be known about the run: batch size, data set, number of classes.
+        quiet: No alarms on stderr and no report at the end.
+
+    Returns:
+        The Monitor. Use it as a context manager, call `close()`, or let the program end.
+    """
+    try:
+        return _watch(model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet)
+    except BedsideError as error:
+        raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
+
+
+def _watch(
+    model: Any,
+    optimizer: Any,
+    run_dir: Any,
+    resume: Any,
+    vitals: Sequence[str] | None,
+    budget: float | None,
+    histograms: bool,
+    on_finding: Callable[[Finding], None] | None,
+    config: Mapping[str, Any] | None,
+    quiet: bool,
+) -> Monitor:
+    optimizers = _optimizers(optimizer)
+    _check_model(model)
+    _check_budget(budget)
+    wanted = _wanted(vitals)
+    settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
+    rank = _rank()
+    if run_dir is not None and resume is not None:
+        raise BadOption(
+            f"Both run_dir={os.fspath(run_dir)!r} and resume={os.fspath(resume)!r} were given.",
+            expected="run_dir= for a new run, or resume= to continue an old one",
+            try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
+        )
+    if resume is not None:
+        store = Store.resume(Path(resume), rank)
+    else:
+        store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
+    store.environment(environment(device=_device(model), seed=torch.initial_seed()))
+    return Monitor(
+        model,
+        optimizers,
+        store,
+        rank=rank,
+        config={**_known_about(model, optimizers), **(config or {})},
+        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
+        + [Histograms] * bool(histograms),
+        gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
+        updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+        budget=budget,
+        on_finding=on_finding,
+        quiet=quiet,
+        settings=settings,
+    )
+
+
+def _optimizers(optimizer: Any) -> list[Optimizer]:
+    given = list(optimizer) if isinstance(optimizer, list | tuple) else [optimizer]
+    # Accelerate and others wrap the real optimizer, whose hooks are the ones that fire.
+    unwrapped = [getattr(each, "optimizer", each) if not isinstance(each, Optimizer) else each for each in given]
+    for each in unwrapped:
+        if not isinstance(each, Optimizer):
+            raise BadModel(
+                f"{type(each).__name__} is not an optimizer.",
+                expected="a torch.optim.Optimizer, or a list of them",
+                try_="bedside.watch(model, torch.optim.AdamW(model.parameters()))",
+            )
+    if not unwrapped:
+        raise BadModel("The list of optimizers is empty.", expected="a torch.optim.Optimizer, or a list of them")
+    return unwrapped
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, nn.Module):
+        raise BadModel(f"{type(model).__name__} is not a model.", expected="a torch.nn.Module")
+    if not any(p.requires_grad for p in model.parameters()):
+        count = sum(1 for _ in model.parameters())
+        raise BadModel(
+            f"{type(model).__name__} has no trainable parameters ({count} in all).",
+            expected="at least one parameter with requires_grad=True",
+            try_="model.requires_grad_(True) before bedside.watch(model, optimizer)",
+        )
+
+
+def _check_budget(budget: Any) -> None:
+    if budget is not None and not (isinstance(budget, int | float) and 0 < budget < 1):
+        raise BadOption(
+            f"budget={budget!r} is not a share of the step time.",
+            expected="a number between 0 and 1, such as 0.01 for one per cent, or None for everything at every step",
+            try_="bedside.watch(model, optimizer, budget=0.01)",
+        )
+
+
+def _wanted(vitals: Sequence[str] | None) -> set[str] | None:
+    if vitals is None:
+        return None
+    for name in [vitals] if isinstance(vitals, str) else vitals:
+        if name not in VITALS:
+            raise unknown_name("vital", name, VITALS, try_='bedside.watch(model, optimizer, vitals=["grad_norm"])')
+    return set([vitals] if isinstance(vitals, str) else vitals)
+
+
+def _rank() -> int:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank()
+    return int(os.environ.get("RANK", 0))
+
+
+def _new_folder(rank: int) -> Path:
+    """A folder no other run has. All ranks of one launch must find the same one without talking to each other."""
+    if "RANK" in os.environ and "MASTER_PORT" in os.environ:
+        run = os.environ.get("TORCHELASTIC_RUN_ID", "run")
+        return RUNS / f"{run}-{os.environ['MASTER_PORT']}-{os.getppid()}"
+    stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
+    folder = RUNS / stamp
+    number = 2
+    while folder.exists():
+        folder = RUNS / f"{stamp}_{number}"
+        number += 1
+    return folder
+
+
+def _device(model: nn.Module) -> str:
+    return str(next(model.parameters()).device)
+
+
+def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
+    plain = (bool, int, float, str)
+    return {
+        "model": type(getattr(model, "module", model)).__name__,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "optimizers": [
+            {
+                "name": type(optimizer).__name__,
+                **{key: value for key, value in optimizer.defaults.items() if isinstance(value, plain)},
+            }
+            for optimizer in optimizers
+        ],
+    }

@@ -1,0 +1,1 @@
+"""What metric names and settings mean, for logs of other tools and for monitor.log alike."""

@@ -1,0 +1,85 @@
+"""A rule's page in Markdown, made from the rule's own file: `bedside explain`, the docs and the HTML report show it.
+
+The text is the module's docstring; the limits come from its `Limits`, each with the comment that says where the
+number comes from, so that a reader can doubt it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from bedside.rules import Rule
+from bedside.wording import FAMILIES, value
+
+SECTIONS = (
+    "What it sees",
+    "Why it matters",
+    "How it decides",
+    "When it is wrong",
+    "What to try",
+    "Example",
+    "References",
+)
+
+
+@dataclass(frozen=True)
+class Limit:
+    name: str
+    value: str
+    origin: str
+
+
+def page(rule: Rule) -> str:
+    """The whole page: title, facts, the docstring's sections, and the limits."""
+    _, _, sections = rule.page.partition("\n")
+    parts = [f"# {rule.code} {rule.name}", rule.title, _facts(rule), _examples_fenced(sections.strip())]
+    if limits := limits_of(rule.limits):
+        rows = "\n".join(f"- `{each.name}` = {each.value}: {each.origin}" for each in limits)
+        parts.append(f"## Limits\n{rows}")
+    return "\n\n".join(parts) + "\n"
+
+
+def needs(rule: Rule) -> str:
+    """`grad_norm per module, loss`; empty for a rule that finds out for itself whether it can look."""
+    return ", ".join(str(need) for need in rule.needs)
+
+
+def status(rule: Rule) -> str:
+    return f"preview since {rule.preview_since}" if rule.preview else "stable"
+
+
+def family(rule: Rule) -> str:
+    return FAMILIES.get(rule.code[:3], rule.code[:3])
+
+
+def _facts(rule: Rule) -> str:
+    facts = [family(rule), rule.severity.word, status(rule)]
+    return " · ".join([*facts, f"needs {needs(rule)}"] if rule.needs else facts)
+
+
+def _examples_fenced(text: str) -> str:
+    """Doctests as code blocks: without them Markdown would run the lines together."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.splitlines():
+        if line.startswith(">>>") and not fenced:
+            lines, fenced = [*lines, "```python"], True
+        elif fenced and not line.strip():
+            lines, fenced = [*lines, "```"], False
+        lines.append(line)
+    return "\n".join([*lines, "```"] if fenced else lines)
+
+
+def limits_of(limits: Any) -> list[Limit]:
+    """Every limit with the comment beside it, or the one above it."""
+    source = inspect.getsource(type(limits))
+    found = []
+    for field in fields(limits):
+        beside = re.search(rf"^ +{field.name}: [^#\n]*# *(.+)$", source, re.MULTILINE)
+        above = re.search(rf"((?:^ +#.*\n)+) +{field.name}:", source, re.MULTILINE)
+        origin = beside[1] if beside else " ".join(re.findall(r"# *(.+)", above[1])) if above else "not stated"
+        found.append(Limit(field.name, value(getattr(limits, field.name)), origin.strip()))
+    return found

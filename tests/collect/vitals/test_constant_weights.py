@@ -1,0 +1,53 @@
+"""Layers that begin with one number for all their weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+
+from bedside.collect.reading import device_queue as freight
+
+
+def seen(prepare, tmp_path):
+    model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.BatchNorm1d(4), nn.Flatten(), nn.Linear(24, 6), nn.Linear(6, 1))
+    prepare(model)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(5, 1, 8)).square().mean().backward()
+        optimizer.step()
+
+    return [event.data["layers"] for event in watched(model, optimizer, tmp_path, body).events_of("constant_weights")]
+
+
+def fill(number, *layers):
+    def prepare(model):
+        for layer in layers:
+            nn.init.constant_(model[layer].weight, number)
+
+    return prepare
+
+
+@pytest.mark.parametrize("at_hand", [True, False])
+def test_layers_of_one_number_are_named_with_it(at_hand, tmp_path, monkeypatch):
+    if not at_hand:
+        monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+    assert seen(fill(0.25, 0, 3), tmp_path) == [{"0": 0.25, "3": 0.25}]
+
+
+def frozen(model):
+    fill(0.25, 0, 3)(model)
+    model[0].requires_grad_(False)
+    model[3].requires_grad_(False)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [fill(0.25), fill(0.0, 0, 3), fill(1.0, 1), fill(0.5, 4), frozen],
+    ids=["random", "zeros", "a scale", "a single unit", "frozen"],
+)
+def test_other_beginnings_are_not_worth_a_word(prepare, tmp_path):
+    assert seen(prepare, tmp_path) == []
