@@ -111,7 +111,7 @@ METRICS_WITHOUT_A_LOSS = 2  # curves to show of a log that has evaluations only
 
 def _pictures(run: Run, findings: Sequence[Finding]) -> dict[str, list[tuple[int, float]]]:
     """The curves a report may draw: the loss, the validation loss, and what the findings point at; thinned."""
-    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.series_keys}
+    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.keys}
     wanted = ["loss", "val/loss", "lr", "grad_norm"] + [key for f in findings for key in f.series]
     if "loss" not in known and "val/loss" not in known:
         wanted += [key for key in known if key.startswith("val/")][:METRICS_WITHOUT_A_LOSS]

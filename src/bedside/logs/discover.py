@@ -22,7 +22,8 @@ from bedside.record.sqlite.reader import is_run
 
 # What a log may be called; other files in a tree (weights, images, code) are not opened.
 SUFFIXES = frozenset(
-    ".csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2 .ipynb".split()
+    """.csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2
+    .ipynb""".split()
 )
 NAMES = frozenset(("log", "stdout", "stderr", "meta.yaml", "std_log"))
 NOT_RUNS = frozenset(("__pycache__", "node_modules", "site-packages"))

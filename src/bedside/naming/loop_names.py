@@ -30,7 +30,8 @@ _WEIGHTS_OF = re.compile(
     )$"""
 )
 _LEARNING_RATE = re.compile(
-    r"(?i)^(?:[\w ]+[/.])*(?:(?:train|optim\d{0,2}|current|cur|adjusted|effective|actual|scaled|scheduled)[_ ])?(?:lr|learning[ _-]?rate)s?"
+    r"(?i)^(?:[\w ]+[/.])*"
+    r"(?:(?:train|optim\d{0,2}|current|cur|adjusted|effective|actual|scaled|scheduled)[_ ])?(?:lr|learning[ _-]?rate)s?"
     r"(?P<group>\d{0,2}(?:[-/_. (].*)?)$"
 )
 _GROUP = re.compile(r"(?i)(?:pg|group|param_group)?[-_ ]?(\d+)$")

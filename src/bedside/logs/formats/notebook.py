@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from bedside.logs.formats.base import Format, Unreadable, text_of
-from bedside.logs.log import Log
-from bedside.naming.metric_names import read_name
-from bedside.logs.numbers import number
 from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.formats.text.tables import header_in
+from bedside.logs.log import Log
+from bedside.logs.numbers import number
+from bedside.naming.metric_names import read_name
 
 MOST_BYTES = 2**28
 MIN_READINGS = 3  # of a loss or a metric: a final score is no curve

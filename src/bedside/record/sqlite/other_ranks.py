@@ -45,7 +45,7 @@ def beside(run: Run, own: int, others: Mapping[int, Callable[[], Run]]) -> Run:
     return Run(
         run.name,
         format=run.format,
-        keys=[*run.series_keys, *extra],
+        keys=[*run.keys, *extra],
         load=load,
         events=run.events,
         parameters=run.parameters,
