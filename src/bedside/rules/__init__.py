@@ -50,6 +50,7 @@ from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_input import nonfinite_input
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.nonfinite_weights import nonfinite_weights
+from bedside.rules.nothing_generalises import nothing_generalises
 from bedside.rules.oscillating_gradient import oscillating_gradient
 from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
@@ -120,6 +121,7 @@ CATALOGUE: tuple[Rule, ...] = (
     no_validation,
     metric_loss_disagreement,
     category_gap,
+    nothing_generalises,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,

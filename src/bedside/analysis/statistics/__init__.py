@@ -24,9 +24,9 @@ from bedside.analysis.statistics.block_means import Blocks, in_blocks
 from bedside.analysis.statistics.change_points import Shift, change_points, level_shift
 from bedside.analysis.statistics.confidence import how_sure
 from bedside.analysis.statistics.noise import autocorrelation_time, mad, noise_level, wander
-from bedside.analysis.statistics.outline import Outline, outline, running_median
+from bedside.analysis.statistics.outline import Outline, lowest_reading, outline, running_median
 from bedside.analysis.statistics.plateau import flat_since
-from bedside.analysis.statistics.repeats import is_rounded, repeats_at_end, still_learning
+from bedside.analysis.statistics.repeats import is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.analysis.statistics.restarts import segments
 from bedside.analysis.statistics.spikes import Spike, spikes
 from bedside.analysis.statistics.swings import sways, swings
@@ -47,6 +47,7 @@ __all__ = [
     "is_rounded",
     "kendall",
     "level_shift",
+    "lowest_reading",
     "mad",
     "median",
     "noise_level",
@@ -54,6 +55,7 @@ __all__ = [
     "repeats_at_end",
     "running_median",
     "segments",
+    "significant_digits",
     "spikes",
     "still_learning",
     "sways",

@@ -30,7 +30,7 @@ _NOT_READINGS = re.compile(
   | ^\s*\d{1,9}:\s                                                                        # srun's rank prefix
   | (?<![\w.])\d{1,9}(?:\.\d{1,9}){2,20}(?![\w.])                                         # versions, addresses
   | (?<![\w.])\d{1,12}(?:\.\d{1,12})?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)
-        /(?:s|it|sec|step|batch)\w*                                                        # speeds
+        /(?:s|it|sec|step|batch)\w*\b(?!\s*[=:])                                           # speeds, not `tok/s=`
   | (?<!\d)\d{1,3}%\|[^|]*\|                                                              # a progress bar
     """
 )
