@@ -38,6 +38,7 @@ from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
+from bedside.rules.lost_progress import lost_progress
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
@@ -110,6 +111,7 @@ CATALOGUE: tuple[Rule, ...] = (
     still_falling,
     suspiciously_perfect,
     unbounded_negative_loss,
+    lost_progress,
     overfitting,
     underfitting,
     gap_from_start,

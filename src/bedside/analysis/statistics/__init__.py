@@ -13,6 +13,7 @@ autocorrelation time, in units of the curve's own noise.
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
     plateau     since when a curve has been flat
+    cycles      whether it swings to and fro, at whatever period, and how far
     swings      how often a curve goes all the way up again, or by a given height
     confidence  how sure to be, from how far beyond the limit
     kept        what is asked of a curve again and again, worked out once
@@ -23,6 +24,7 @@ from __future__ import annotations
 from bedside.analysis.statistics.block_means import Blocks, in_blocks
 from bedside.analysis.statistics.change_points import Shift, change_points, level_shift
 from bedside.analysis.statistics.confidence import how_sure
+from bedside.analysis.statistics.cycles import Cycle, cycle
 from bedside.analysis.statistics.noise import autocorrelation_time, mad, noise_level, wander
 from bedside.analysis.statistics.outline import Outline, lowest_reading, outline, running_median
 from bedside.analysis.statistics.plateau import flat_since
@@ -35,12 +37,14 @@ from bedside.record.median import median
 
 __all__ = [
     "Blocks",
+    "Cycle",
     "Outline",
     "Shift",
     "Spike",
     "Trend",
     "autocorrelation_time",
     "change_points",
+    "cycle",
     "flat_since",
     "how_sure",
     "in_blocks",
