@@ -4,7 +4,7 @@ One of eighty scores per class, of a handful of examples each, goes up by luck. 
 noise, those too noisy to tell are left out while there are others, and the typical one speaks for all.
 
 >>> steps = np.arange(20)
->>> early = Series("val/accuracy", "", steps, np.minimum(0.5 + 0.05 * steps, 0.7))
+>>> early = Series("val/accuracy", "", steps, np.minimum(0.5 + 0.02 * steps, 0.56))
 >>> change_since(early, 0), change_since(early, 10), change_since(Series("val/wer", "", steps, 0.2 + 0.01 * steps), 5)
 (0.5, 0.0, -1.0)
 """
@@ -24,7 +24,8 @@ from bedside.record.series import Series
 BETTER, BETTER_ONCE, SAME, WORSE = 1.0, 0.5, 0.0, -1.0
 NOISE = 3.0  # σ of one evaluation: less is luck
 MOVED = 0.02  # of the value: accuracy 0.75 to 0.735 is more than a lucky evaluation
-PUT_RIGHT = 0.15  # of the mistakes, where they are few: 0.95 to 0.96 is as much as 0.5 to 0.6
+PUT_RIGHT = 0.15  # of the mistakes: 0.95 to 0.96 is as much as 0.5 to 0.6; worth a loss that rises, whenever it was
+MUCH = 0.1  # of the value of a metric without a full score, the same
 BLURRED = 0.1  # of the value: a metric that scatters by this much (a dozen examples of a class) cannot tell
 MIN_EVALUATIONS = 3  # of a metric: one where the loss was best, and two since
 
@@ -42,16 +43,18 @@ def typical_change(run: Run, turned: Mapping[str, int]) -> float | None:
 
 
 def change_since(metric: Series, step: int) -> float:
-    """One of BETTER, BETTER_ONCE (only in the first half of the time since `step`), SAME and WORSE than its best."""
+    """One of BETTER, BETTER_ONCE (by little, and only in the first half of the time since), SAME and WORSE than its
+    best."""
     up = goes_up(metric.vital)
     curve = outline(Series(metric.vital, metric.owner, metric.steps, -metric.values if up else metric.values))
     then = level_at(curve, step)
     full = full_score(metric.vital, float(metric.values.max())) if up else 0.0
-    moved = min(MOVED * abs(then), PUT_RIGHT * (full + then)) if full else MOVED * abs(then)  # `then` is negative there
-    slack = max(NOISE * curve.noise, moved)
+    much = PUT_RIGHT * (full + then) if full else MUCH * abs(then)  # of the mistakes: `then` is negative there
+    slack = max(NOISE * curve.noise, min(MOVED * abs(then), much))
     if curve.now < then - slack:
         midway = level_at(curve, (step + int(curve.steps[-1])) / 2)
-        return BETTER if curve.now < midway - slack / 2 else BETTER_ONCE
+        goes_on = curve.now < midway - slack / 2 or curve.now < then - max(slack, much)
+        return BETTER if goes_on else BETTER_ONCE
     return WORSE if curve.now - curve.best > max(NOISE * curve.noise, MOVED * abs(curve.best)) else SAME
 
 

@@ -33,6 +33,7 @@ from bedside.rules.growing_activations import growing_activations
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.leaked_answer import leaked_answer
+from bedside.rules.learning_rate_leap import learning_rate_leap
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
@@ -90,6 +91,7 @@ from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
+from bedside.rules.wrong_initial_loss import wrong_initial_loss
 
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
@@ -112,6 +114,7 @@ CATALOGUE: tuple[Rule, ...] = (
     suspiciously_perfect,
     unbounded_negative_loss,
     lost_progress,
+    wrong_initial_loss,
     overfitting,
     underfitting,
     gap_from_start,
@@ -156,6 +159,7 @@ CATALOGUE: tuple[Rule, ...] = (
     endless_warmup,
     scheduler_per_batch,
     no_learning_rate,
+    learning_rate_leap,
     training_in_eval_mode,
     evaluating_in_train_mode,
     evaluating_with_gradients,

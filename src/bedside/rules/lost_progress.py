@@ -11,10 +11,11 @@ that falls to its end looks healthy to whoever only looks at the end.
 ## How it decides
 On the outline of the whole curve, restarts included: now it is `worse` times its best or more, beyond `noise` of its
 own noise; it gave back `given_back` of its progress on the logarithm and `share` of it on the loss itself (a loss of
-1e-4 may well be 1e-3 for a while). After a collapse, in which `half` of the progress was gone, half of that is enough.
-It has been away from its best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate
-that was raised in between and is still high (a warm restart) explains it; so does a fall that would bring it back in
-half the time it has been away. A loss without a natural zero must have given back `half` of its progress.
+1e-4 may well be 1e-3 for a while). Or it gave back `third` of it on the loss itself and is `slightly` above its best.
+After a collapse, in which `half` of the progress was gone, half of `given_back` is enough. It has been away from its
+best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate that was raised in between
+and is still high (a warm restart) explains it; so does a fall that would bring it back in half the time it has been
+away. A loss without a natural zero must have given back `half` of its progress.
 
 ## When it is wrong
 Harder data or another term in the loss since then: the finding names the step to look at.
@@ -58,6 +59,8 @@ class Limits:
     noise: float = 5.0  # σ of the deviations from the slow shape, as for diverging-loss
     given_back: float = 0.25  # of the progress on the logarithm: harder data of a curriculum cost less
     share: float = 0.1  # of the progress on the loss itself: a tenth shows on a plot
+    third: float = 0.33  # of the progress: losses far from zero (of language, of smoothed labels) never double
+    slightly: float = 1.1  # times the best: fine-tuning often ends a few percent above it
     half: float = 0.5  # of the progress of a loss that may be negative, as for diverging-loss
     long: float = 0.1  # of the run: loss-spike has what comes back sooner
     readings: int = 10  # away from the best
@@ -109,14 +112,18 @@ def _away(series: Series, curve: Outline, limits: Limits) -> int | None:
 def _lost(curve: Outline, away: int, positive: bool, limits: Limits) -> bool:
     """Whether what was given back is more than an ordinary setback."""
     rise = curve.now - curve.best
-    if rise <= limits.noise * curve.noise or rise < limits.share * curve.progress or curve.progress <= 0:
+    if rise <= limits.noise * curve.noise or rise < limits.share * curve.progress:
         return False
+    if curve.progress <= limits.noise * curve.wander:
+        return False  # there was nothing to lose
     if not positive:
         return rise >= limits.half * curve.progress
     back, won = np.log(curve.now / curve.best), np.log(curve.start / curve.best)
     peak = float(curve.values[np.searchsorted(curve.steps, away) :].max())
     collapsed = peak >= curve.best + limits.half * curve.progress
     needed = limits.given_back / 2 if collapsed else limits.given_back
+    if rise >= limits.third * curve.progress and curve.now >= limits.slightly * curve.best:
+        return True
     return curve.now >= limits.worse * curve.best and bool(back >= needed * won)
 
 
