@@ -32,12 +32,16 @@ def accuracies(run: Run, split: str = "val") -> list[Series]:
     found = []
     for series in run.matching(f"{split}/"):
         finite = series.finite()
-        words = re.split(r"[^a-z0-9]+", series.vital.lower())
-        if not finite or not WORDS & set(words) or finite.values.min() < 0 or finite.values.max() > 100:
+        if not finite or not is_accuracy(series.vital) or finite.values.min() < 0 or finite.values.max() > 100:
             continue
         scale = 100.0 if finite.values.max() > 1 else 1.0
         found.append(Series(series.vital, series.owner, finite.steps, finite.values / scale))
     return found
+
+
+def is_accuracy(vital: str) -> bool:
+    """Whether a metric counts right answers."""
+    return bool(WORDS & set(re.split(r"[^a-z0-9]+", vital.lower())))
 
 
 def most_wrong(loss: float) -> float:

@@ -11,9 +11,10 @@ class is and always names the same one.
 ## How it decides
 The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
-little left to gain. Where the loss fell by `far`, they may wobble: it is enough that they never left `wobble` of a full
-score around their middle, and gained less than half of that from the first third to the last. The training loss and
-training accuracies are judged in the same way.
+little left to gain. Where the loss fell by `far`, accuracies may wobble: it is enough that they never left `wobble` of
+all answers around their middle, and gained less than half of that from the first third to the last; their middle is
+above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
+network. The training loss and training accuracies are judged in the same way.
 
 Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
 which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
@@ -44,7 +45,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
+from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline
@@ -66,6 +67,8 @@ class Limits:
     still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
     far: float = 0.35  # of the first loss: surer answers alone, without better ones, seldom bring a third
     wobble: float = 0.01  # of a full score, either way: what a few thousand examples scatter by
+    rare: float = 0.04  # of all answers: scores that are strict, and guesses among hundreds of classes, begin below
+    poor: float = 0.65  # of all answers: where a third of them is wrong, the loss is made of mistakes
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
@@ -130,9 +133,11 @@ def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
     middle = float(np.median(values))
     if float(np.ptp(values)) <= limits.still * max(abs(middle), 1e-12):
         return True
-    wobble = limits.wobble * full_score(metric.vital, float(values.max()))
+    full = full_score(metric.vital, float(values.max())) if is_accuracy(metric.vital) else 0.0
+    if not far or not limits.rare * full <= middle <= limits.poor * full:
+        return False
     gained = float(np.median(values[-third:]) - np.median(values[:third]))
-    return far and gained < wobble / 2 and float(np.abs(values - middle).max()) <= wobble
+    return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= limits.wobble * full
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -15,7 +15,8 @@ own noise; it gave back `given_back` of its progress on the logarithm and `share
 After a collapse, in which `half` of the progress was gone, half of `given_back` is enough. It has been away from its
 best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate that was raised in between
 and is still high (a warm restart) explains it; so does a fall that would bring it back in half the time it has been
-away. A loss without a natural zero must have given back `half` of its progress.
+away. A loss that rose as far and came back `again` times goes through stages, or swings. One without a natural zero
+must have given back `half` of its progress.
 
 ## When it is wrong
 Harder data or another term in the loss since then: the finding names the step to look at.
@@ -43,7 +44,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import called, loss_to_fall
-from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, trend
+from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways, trend
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -64,6 +65,7 @@ class Limits:
     half: float = 0.5  # of the progress of a loss that may be negative, as for diverging-loss
     long: float = 0.1  # of the run: loss-spike has what comes back sooner
     readings: int = 10  # away from the best
+    again: int = 2  # rises as large that it came back from: stages of a curriculum, or swings
     near: float = 0.33  # of the rise: below it the curve was back
     raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
 
@@ -77,6 +79,8 @@ def lost_progress(run: Run, limits: Limits) -> Iterator[Finding]:
     if away is None or not _lost(curve, away, positive, limits):
         return
     if _comes_back(series, curve, away, limits) or _warm_restart(run, curve, away, limits):
+        return
+    if len(sways(curve.values, rise)) >= limits.again:
         return
     step, best = lowest_reading(series, curve)
     times = f", {number(curve.now / best, 2)} times its best" if positive else ""

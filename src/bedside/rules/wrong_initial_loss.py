@@ -10,8 +10,9 @@ outputs, and often do lasting harm (dead units, saturated softmax).
 
 ## How it decides
 The number of classes is known, the first reading was taken within the first `soon` steps, and it is `times` the loss
-of a guess or more. A loss that never comes below a guess may be a sum over samples: then it is not judged. It is a
-warning where `long` of the run and `steps` steps were spent above a guess, and a note otherwise.
+of a guess or more. The loss must be one of answers: of tokens, of a watched classifier, or beside an accuracy, and not
+made of parts (detection, segmentation). One that never comes below a guess may be a sum over samples, and is not
+judged. It is a warning where `long` of the run and `steps` steps were spent above a guess, and a note otherwise.
 
 ## When it is wrong
 Losses with extra terms (regularisation, auxiliary heads) that begin large by design.
@@ -22,8 +23,8 @@ Losses with extra terms (regularisation, auxiliary heads) that begin large by de
 
 ## Example
 >>> from bedside.testing import a_run
->>> loss = [41.0 * 0.97**k + 0.8 for k in range(300)]
->>> print(*wrong_initial_loss.check(a_run(loss=loss, config={"classes": 10})))
+>>> loss, accuracy = [41.0 * 0.97**k + 0.8 for k in range(300)], [0.1, 0.3, 0.5, 0.6]
+>>> print(*wrong_initial_loss.check(a_run(loss=loss, val_accuracy=accuracy, config={"classes": 10})))
 LOS114 wrong-initial-loss: The loss began at 41.8, 18 times that of a blind guess (ln 10 = 2.303), and was above it \
 for 109 steps.
 
@@ -38,6 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.statistics import how_sure, outline
@@ -46,6 +48,8 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules.base import rule
 from bedside.wording import number, steps
+
+WATCHED = "bedside"  # the classes of a watched run were read off its cross-entropy; those of a log are a setting
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     chance = known_chance(run.config)
     if chance is None or chance.classes < 2:
         raise NotEnough("the number of classes (num_classes or vocab_size in the settings)")
+    if not _of_answers(run):
+        raise NotEnough("a loss of answers only: an accuracy beside it, and no parts")
     if run.axis != "step" or series.first_step > limits.soon:
         raise NotEnough(f"a loss of the first {limits.soon} steps")
     first, curve = float(series.values[0]), outline(series)
@@ -87,3 +93,10 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Look for a scale or a temperature that multiplies the scores.",
         ),
     )
+
+
+def _of_answers(run: Run) -> bool:
+    """Whether the loss is that of answers among the classes, as far as the run tells."""
+    tokens = any(key.rsplit(".", 1)[-1] in ("vocab_size", "padded_vocab_size") for key in run.config)
+    told = tokens or run.format == WATCHED or bool(accuracies(run) or accuracies(run, "train"))
+    return told and not run.matching("part/")

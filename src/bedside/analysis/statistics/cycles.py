@@ -61,7 +61,7 @@ def cycle(values: Values) -> Cycle | None:
     if not len(opposed):
         return None
     first = int(opposed[0])
-    ahead = lags[first : 3 * first + 2]
+    ahead = lags[first : 4 * first + 2]  # a cosine is that far below zero from 0.3 of its period on
     if ahead.max() < clear:
         return None
     back = int(np.argmax(ahead >= NEARLY * ahead.max()))  # the first return, not a later multiple of it
