@@ -250,7 +250,7 @@ def read_one(path: Path, reader: str) -> str:
         return "net" if "it is damaged (" in str(error) else "error"
     if not isinstance(run, Run):
         raise AssertionError(f"not a Run: {run!r}")
-    for key in run.keys:
+    for key in run.series_keys:
         if (np.diff(run.series(*key).steps) <= 0).any():
             raise AssertionError(f"{key}: steps do not increase")
     return "run"

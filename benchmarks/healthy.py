@@ -1,19 +1,26 @@
-"""Healthy training runs, drawn with the traits that make real ones look sick, and how many of them are alarmed.
+"""Healthy training runs, drawn or really trained, and how many of them are alarmed.
 
-    python benchmarks/healthy.py [--runs 2000] [--details]
+    python benchmarks/healthy.py [--runs 2000] [--details]           drawn curves
+    python benchmarks/healthy.py --programs [NAME ...] [--seed 1]    ordinary public-style programs, trained and watched
 
 Drawn curves prove nothing about catching faults; they are here to be left in peace. Each kind is one trait that real
 logs have: power-law falls under noise that remembers, learning-rate drops, warm restarts, epoch staircases, single
 strange batches, losses that are negative or zero by design, a level change when augmentation ends, flat continued
 pre-training, grokking, rounding, evaluations only, a handful of points.
+
+The programs in benchmarks/healthy_programs/ are what people copy from: each trains for seconds and asserts that it
+learned. For each the table has the alarms at the end, those that came and went while it ran, and the questions asked;
+it is written to benchmarks/results/healthy_programs.csv.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +32,9 @@ from bedside.finding import Severity
 from bedside.record.run import Event, Run
 from bedside.record.series import Series
 
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "healthy_programs"
+RESULTS = HERE / "results" / "healthy_programs.csv"
 Curve = NDArray[np.float64]
 KINDS: dict[str, Callable[[Generator], Run]] = {}
 
@@ -282,11 +292,57 @@ def slow_recurrent_start(rng: Generator) -> Run:
     return a_log(loss=loss * noise(rng, n, 0.03), lr=cosine(n, 1e-3), val__loss=loss[:: n // 20] * 1.05)
 
 
+def train_programs(names: Sequence[str], seed: int, everything: bool, details: bool) -> int:
+    from watched import Job, train_all
+
+    files = [PROGRAMS / f"{name}.py" for name in names] or sorted(PROGRAMS.glob("*.py"))
+    rows, failures = [], 0
+    for outcome in train_all([Job(str(file), seed) for file in files], everything=everything):
+        alarms = [f["name"] for f in outcome.alarms if not f.get("preview")]
+        previews = [f["name"] for f in outcome.alarms if f.get("preview")]
+        rows.append(
+            {
+                "program": outcome.job.name,
+                "verdict": " ".join(dict.fromkeys(outcome.verdicts)),
+                "alarms": " ".join(dict.fromkeys(alarms)),
+                "previews": " ".join(dict.fromkeys(previews)),
+                "in_passing": " ".join(outcome.passing),
+                "questions": len(outcome.questions),
+                "steps": outcome.steps,
+            }
+        )
+        failures += bool(outcome.failed)
+        print("{program:30}{verdict:10}{alarms:45} passing: {in_passing:30} questions: {questions}".format(**rows[-1]))
+        if outcome.failed:
+            print(outcome.failed)
+        for finding in outcome.alarms if details else ():
+            print(f"    {finding['code']} {finding['name']}: {finding['message']}")
+        for question in outcome.questions if details else ():
+            print(f"    asked: {question}")
+        sys.stdout.flush()
+    count = Counter(key for row in rows for key in ("alarms", "previews", "in_passing", "questions") if row[key])
+    print(
+        f"\n{len(rows)} programs: {count['alarms']} alarmed at the end, {count['in_passing']} in passing, "
+        f"{count['previews']} with a preview finding, {count['questions']} asked a question, {failures} did not learn"
+    )
+    if not names:
+        with RESULTS.open("w", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    return 1 if failures else 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--details", action="store_true", help="show every alarm")
+    parser.add_argument("--programs", nargs="*", metavar="NAME", help="train programs instead, by default all of them")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--everything", action="store_true", help="record every step in full, whatever it costs")
     options = parser.parse_args(arguments)
+    if options.programs is not None:
+        return train_programs(options.programs, options.seed, options.everything, options.details)
     alarmed, by_rule, by_kind = 0, Counter[str](), Counter[str]()
     for seed in range(options.runs):
         run = healthy_run(seed)

@@ -59,7 +59,7 @@ def tensorboard(folder: Path) -> list[Row]:
             value = Summary.Value(tag=f"metrics/some_metric_{tag}", simple_value=1.0 / (1 + step))
             writer.add_event(Event(wall_time=1e9 + step, step=step, summary=Summary(value=[value])))
     writer.close()
-    ours = best(f"assert len(load({str(folder)!r}).keys) == {tags}", "from bedside.logs import load")
+    ours = best(f"assert len(load({str(folder)!r}).series_keys) == {tags}", "from bedside.logs import load")
     theirs = best(
         f"a = EventAccumulator({str(folder)!r}, size_guidance={{'scalars': 0}}); a.Reload();"
         "data = {tag: [(e.step, e.value) for e in a.Scalars(tag)] for tag in a.Tags()['scalars']}",
@@ -79,7 +79,7 @@ def mlflow(folder: Path) -> list[Row]:
     for tag in range(metrics):
         batch = [Metric(f"metric_{tag}", 1.0 / (1 + step), 1_000 + step, step) for step in range(steps)]
         client.log_batch(run, metrics=batch)
-    ours = best(f"assert len(load('{folder}/mlflow.db').keys) == {metrics}", "from bedside.logs import load")
+    ours = best(f"assert len(load('{folder}/mlflow.db').series_keys) == {metrics}", "from bedside.logs import load")
     theirs = best(
         f"data = [client.get_metric_history({run!r}, f'metric_{{i}}') for i in range({metrics})]",
         f"from mlflow import MlflowClient\nclient = MlflowClient({uri!r})\nclient.get_run({run!r})",

@@ -237,7 +237,7 @@ def rules() -> dict[str, float]:
         before = monitor._governor.looking
         train(training, STEPS_OF_RULES)
         looking = monitor._governor.looking - before
-        metrics = len(monitor._notes.view().keys)
+        metrics = len(monitor._notes.view().series_keys)
     return {
         f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6 * looking / STEPS_OF_RULES
     }

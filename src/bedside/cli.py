@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -20,8 +20,12 @@ from bedside.commands.compare import compare
 from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
+from bedside.commands.lab import lab
 from bedside.commands.report import report
 from bedside.commands.rules import rules
+from bedside.commands.run import run as run_script
+from bedside.commands.serve import serve
+from bedside.commands.watch import watch
 from bedside.commands.zoo import zoo
 from bedside.errors import BadOption, BedsideError, unknown_name
 
@@ -62,23 +66,27 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, diagnose, compare, explain, rules, report, zoo):
+for each in (demo, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, zoo):
     commands.add_command(each)
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """The `bedside` command."""
-    sys.exit(run(args))
+    code = run(args)
+    if callable(code):  # `bedside run`: a script of the user's, whose exceptions and exit code are its own
+        code()
+        sys.exit()
+    sys.exit(code)
 
 
-def run(args: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; no exception gets past this door."""
+def run(args: Sequence[str] | None = None) -> int | Callable[[], None]:
+    """Run one command and return its exit code, or the script to be run; no exception gets past this door."""
     with contextlib.suppress(AttributeError, ValueError):  # a terminal that cannot draw bars gets question marks
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # replaced streams may lack it
     try:
         code = commands.main(args, prog_name="bedside", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return code if isinstance(code, int) or callable(code) else 0
     except BedsideError as error:
         return _could_not_look(error)
     except click.UsageError as error:

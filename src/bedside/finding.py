@@ -25,6 +25,25 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Advice(str):
+    """One thing to try: a sentence that knows what it turns up (+1) or down (-1), where it turns anything.
+
+    >>> Advice("Lower the learning rate tenfold.", "learning rate", -1).turn
+    -1
+    """
+
+    knob: str
+    turn: int
+
+    def __new__(cls, text: str, knob: str = "", turn: int = 0) -> Advice:
+        made = super().__new__(cls, text)
+        made.knob, made.turn = knob, turn
+        return made
+
+    def __reduce__(self) -> tuple[type[Advice], tuple[str, str, int]]:
+        return Advice, (str(self), self.knob, self.turn)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a run: what, where, since when, how sure, what else, and what to try."""
@@ -141,6 +160,8 @@ class Diagnosis:
     examined: tuple[str, ...] = ()  # codes of the rules that looked
     notes: tuple[str, ...] = ()  # about this log
     pictures: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)  # thinned curves to show
+    reason: str = ""  # of the verdict, in one line
+    settled_by: str = ""  # what would settle an unclear verdict
     axis: str = "step"  # what the log counts in: step, epoch, tokens or time
     differential: tuple[Differential, ...] = ()  # where several causes fit
     baseline: Comparison | None = None  # the run beside a good one, if it was given one
@@ -158,8 +179,12 @@ class Diagnosis:
         answer: dict[str, Any] = render("diagnosis as json", self)
         return answer
 
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The report on one screen; `verbose` adds numbers, hypotheses and what was not examined."""
+        return str(render("diagnosis as text", self, verbose=verbose))
+
     def __str__(self) -> str:
-        return str(render("diagnosis as text", self))
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return str(render("diagnosis as html", self))

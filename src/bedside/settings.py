@@ -25,6 +25,7 @@ from bedside.rules import CATALOGUE, Rule, find_rule
 
 OWN, SHARED = "bedside.toml", "pyproject.toml"
 KEYS = ("select", "ignore", "fail_on", "limits", "map")
+MOST_BYTES = 2**20  # of a file of settings
 FAIL_ON = ("error", "warning", "note", "never")
 
 Limits = Mapping[str, Mapping[str, Any]]  # by the name of the rule
@@ -107,7 +108,15 @@ def read_settings(path: Path) -> Settings:
 
 def _table(path: Path) -> Mapping[str, Any] | None:
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise tomllib.TOMLDecodeError(f"it has more than {MOST_BYTES // 2**20} MB")
         whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise BadOption(
+            f"{path} cannot be read: it is nested too deeply.",
+            expected="a TOML file",
+            try_="--no-config, to do without it",
+        ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as broken:
         if path.name == SHARED and not isinstance(broken, tomllib.TOMLDecodeError):
             return None  # somebody else's file, which we may not read

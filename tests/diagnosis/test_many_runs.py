@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 
 import pytest
 
@@ -57,27 +58,27 @@ def test_a_run_that_cannot_be_read_stops_nobody(forest):
     assert sum(isinstance(a, Diagnosis) for a in answers) == 12
 
 
-def _die_on_run5(job, order):
+def _die_hang_or_grow(job, order):
     if job.name.endswith("run5.csv"):
         os.kill(os.getpid(), signal.SIGKILL)
-    return real_answers_for(job, order)
+    if job.name.endswith("run6.csv"):
+        time.sleep(60)
+    if job.name.endswith("run7.csv"):
+        return [bytes(2**34)]
+    return fleet.answers_for(job, order)
 
 
-real_answers_for = fleet.answers_for
-
-
-def test_a_run_that_kills_its_process_is_named_and_the_others_are_answered(forest, monkeypatch):
-    monkeypatch.setattr(fleet, "_work", _work_that_may_die)
-    monkeypatch.setattr(fleet, "answers_for", _die_on_run5)
+def test_a_run_that_dies_hangs_or_fills_the_memory_is_named_and_the_others_are_answered(forest, monkeypatch):
+    monkeypatch.setattr(fleet, "_answered", _die_hang_or_grow)
+    monkeypatch.setattr(fleet, "_seconds", lambda job: 1.0 if "run6" in job.name else 60.0)
     answers = diagnose_all(find_runs(forest), Order(), workers=2)
     failures = {a.run.rsplit("/", 1)[-1]: a.error for a in answers if isinstance(a, Failure)}
-    assert set(failures) == {"run5.csv", "broken"}
+    assert set(failures) == {"run5.csv", "run6.csv", "run7.csv", "broken"}
     assert "was killed" in failures["run5.csv"]
-    assert sum(isinstance(a, Diagnosis) for a in answers) == 11
-
-
-def _work_that_may_die(batch, order):
-    return [(place, _die_on_run5(job, order)) for place, job in batch]
+    assert "more than 1 seconds" in failures["run6.csv"]
+    assert "more than 2 GB" in failures["run7.csv"]
+    assert all(len(error.splitlines()) == 3 for error in failures.values())
+    assert sum(isinstance(a, Diagnosis) for a in answers) == 9
 
 
 def test_memory_holds_no_curves_of_a_tree(forest):

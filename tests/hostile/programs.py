@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,51 @@ def on_a_small_disk(program: str, disk: Path, kilobytes: int) -> subprocess.Comp
         f'{{ "$@"; code=$?; cp -r "{disk}" "{kept}"; exit $code; }}\' sh "$@"'
     )
     return run(program, disk, shell=mounted)
+
+
+MEASURED = """
+import resource, sys
+from bedside.cli import run
+code = run(sys.argv[1:])
+own = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(f"{max(own, workers) // 1024} MB", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the command printed, how it ended, and what it took."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    megabytes: int
+
+
+def command(*arguments: str | Path, timeout: float = 120) -> Told:
+    """The `bedside` command in a process of its own, measured."""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+    )
+    *err, megabytes = done.stderr.splitlines()
+    took = time.monotonic() - began
+    return Told(done.returncode, done.stdout, "\n".join(err), took, int(megabytes.split()[0]))
+
+
+def a_healthy_table(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("step,loss\n" + "".join(f"{step},{2 / (1 + 0.1 * step)}\n" for step in range(200)))
+
+
+def is_a_three_line_error(told: Told) -> bool:
+    lines = told.err.splitlines()
+    expected = len(lines) == 3 and lines[1].startswith("  Expected: ") and lines[2].startswith("  Try: ")
+    return told.code == 2 and expected and "bedside itself failed" not in told.err

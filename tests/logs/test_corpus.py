@@ -26,7 +26,7 @@ def test_every_real_log_becomes_a_run(name):
     run = open_(name)
     assert run.has("loss") or run.matching("val/")
     assert run.steps > 20
-    for key in run.keys:
+    for key in run.series_keys:
         series = run.series(*key)
         assert len(series)
         assert (np.diff(series.steps) > 0).all()
@@ -67,7 +67,7 @@ def test_blank_cells_of_real_runs_are_nan_again():
 @pytest.mark.parametrize("name", [name for name, run in RUNS.items() if not run["expect"]])
 def test_no_nan_is_invented_in_a_healthy_run(name):
     run = open_(name)
-    for key in run.keys:
+    for key in run.series_keys:
         if key[0] in ("loss", "val/loss", "eval_train/loss"):
             assert np.isfinite(run.series(*key).values).all()
 

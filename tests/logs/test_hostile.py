@@ -107,7 +107,7 @@ def test_any_columns_become_a_run(columns):
         for step, value, order in readings:
             log.add(name, step, value, order)
     run = to_run(log, "x")
-    for key in run.keys:
+    for key in run.series_keys:
         assert (np.diff(run.series(*key).steps) > 0).all()
 
 

@@ -22,7 +22,7 @@ FALLING = [10 - i for i in range(10)]
 
 
 def keys(run):
-    return ["/".join(filter(None, key)) for key in run.keys]
+    return ["/".join(filter(None, key)) for key in run.series_keys]
 
 
 def test_the_plain_loss_wins_and_parts_stay_parts():

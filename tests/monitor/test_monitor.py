@@ -224,7 +224,7 @@ def test_logging_words_is_refused_kindly(tmp_path):
     with pytest.raises(BedsideError, match="accuracy='high' is not a number"):
         monitor.log(loss_on_train=0.5, accuracy="high")
     monitor.close()
-    assert not open_run(tmp_path / "run").keys, "nothing of such a call is kept"
+    assert not open_run(tmp_path / "run").series_keys, "nothing of such a call is kept"
     with pytest.raises(BedsideError, match="after the monitor was closed at step 0"):
         monitor.log(accuracy=0.5)
 

@@ -78,7 +78,7 @@ def test_what_is_missing_is_not_averaged_and_not_shown() -> None:
         piece = slice(start, start + 100)
         growing.append([("loss", ""), ("update_norm", ""), ("clip_threshold", "")], steps[piece], values[piece])
     run = growing.run()
-    assert run.keys == [("loss", ""), ("update_norm", "")]
+    assert run.series_keys == [("loss", ""), ("update_norm", "")]
     assert set(run.series("update_norm").values.tolist()) == {7.0}
     assert (run.series("update_norm").tail(40).steps % 10 == 0).all()
     assert len(run.series("update_norm")) < len(run.loss)
@@ -183,4 +183,4 @@ def test_memory_and_the_work_of_a_look_do_not_grow_with_the_run() -> None:
 def test_an_empty_batch_is_nothing() -> None:
     growing = GrowingRun("run")
     growing.append(LOSS, [], np.empty((0, 1)))
-    assert growing.run().keys == []
+    assert growing.run().series_keys == []

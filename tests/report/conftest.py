@@ -110,12 +110,18 @@ def sick():
 
 @pytest.fixture
 def healthy():
-    return a_diagnosis(verdict="healthy")
+    return a_diagnosis(verdict="healthy", reason="The loss went from 2.35 to 0.056.")
 
 
 @pytest.fixture
 def unclear():
-    return a_diagnosis(verdict="unclear", steps=12, pictures={"loss": curves()["loss"][:4]})
+    return a_diagnosis(
+        verdict="unclear",
+        steps=12,
+        pictures={"loss": curves()["loss"][:4]},
+        reason="Too little was recorded to judge: 12 readings of the loss.",
+        settled_by="20 readings of the loss, or 5 evaluations.",
+    )
 
 
 @pytest.fixture

@@ -29,4 +29,7 @@ def test_a_log_cannot_smuggle_in_a_command(hostile):
 
 
 def test_a_healthy_run_still_says_that_it_was_looked_at(healthy):
-    assert diagnosis_to_github(healthy) == "bedside: runs/a · 1,200 steps · healthy · 3 of 7 not examined\n"
+    assert diagnosis_to_github(healthy).splitlines() == [
+        "bedside: runs/a · 1,200 steps · healthy · 3 of 7 not examined",
+        "bedside: The loss went from 2.35 to 0.056.",
+    ]

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bedside.report.html import diagnosis_to_page
+from bedside.report.html import diagnosis_to_html
 
 VOID = {"meta", "path", "circle", "polyline", "br"}
 
@@ -33,17 +33,17 @@ class Checker(HTMLParser):
 
 
 @pytest.mark.parametrize("name", ["sick", "healthy", "unclear", "previews", "hostile"])
-def test_a_page_is_well_formed_and_asks_nobody_for_anything(name, request):
-    page = diagnosis_to_page(request.getfixturevalue(name), {"GRD101": "a <page> & its text"})
+def test_a_fragment_is_well_formed_and_asks_nobody_for_anything(name, request):
+    fragment = diagnosis_to_html(request.getfixturevalue(name), {"GRD101": "a <page> & its text"})
     checker = Checker()
-    checker.feed(page)
+    checker.feed(fragment)
     assert checker.open == []
-    assert "http://" not in page
-    assert "https://" not in page
-    assert "url(" not in page
+    assert "http://" not in fragment
+    assert "https://" not in fragment
+    assert "url(" not in fragment
 
 
-def test_a_page_tells_the_same_as_the_text(sick):
+def test_a_fragment_tells_the_same_as_the_text(sick):
     checker = Checker()
     checker.feed(sick._repr_html_())
     for said in ("gets 1e-8 of the gradient", "since step 150, still so at the end", "93 %", "LOS104", "onset 150"):
@@ -57,4 +57,4 @@ def test_styles_stay_within_the_fragment(sick):
 
 
 def test_the_rules_page_is_folded_in(sick):
-    assert "a &lt;page&gt; &amp; its text" in diagnosis_to_page(sick, {"GRD101": "a <page> & its text"})
+    assert "a &lt;page&gt; &amp; its text" in diagnosis_to_html(sick, {"GRD101": "a <page> & its text"})

@@ -7,7 +7,7 @@ import numpy as np
 from bedside import __version__
 from bedside.report.json import plain
 
-TOP = ["bedside", "run", "format", "steps", "verdict", "findings", "not_examined"]
+TOP = ["bedside", "run", "format", "steps", "verdict", "reason", "findings", "not_examined"]
 FINDING = [
     "code", "name", "severity", "confidence", "first_step", "last_step", "where", "primary", "message", "evidence",
     "causes", "could_also_be", "try",

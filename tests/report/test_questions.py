@@ -32,7 +32,7 @@ def open_question(sick):
 
 
 def test_text_lists_the_answers_with_their_weight_and_signs_and_the_test(open_question):
-    text = str(open_question(asked()))
+    text = open_question(asked()).to_text(verbose=True)
     assert "QUESTION  Why is it flat?" in text
     assert "50 %  A rate too small" in text
     assert "+ the rate is 1e-9" in text
@@ -43,7 +43,7 @@ def test_text_lists_the_answers_with_their_weight_and_signs_and_the_test(open_qu
 
 
 def test_a_harmless_answer_is_told_first_and_the_test_rules_out_the_likeliest_other(open_question):
-    text = str(open_question(asked("harmless")))
+    text = open_question(asked("harmless")).to_text(verbose=True)
     assert text.index("Normal convergence") < text.index("A rate too small")
     assert "    - steps move" not in text
     assert "To decide: fresh-learning-rate" in text
@@ -51,7 +51,7 @@ def test_a_harmless_answer_is_told_first_and_the_test_rules_out_the_likeliest_ot
 
 def test_json_has_it_at_the_end_with_the_test_as_data(open_question):
     answer = open_question(asked()).to_json()
-    assert list(answer)[10] == "differential"
+    assert list(answer)[11] == "differential"
     [question] = json.loads(json.dumps(answer))["differential"]
     assert question["about"] == "GEN104"
     assert [each["name"] for each in question["hypotheses"]] == ["rate", "fine", "data"]
@@ -79,6 +79,7 @@ def test_what_happened_around_the_onset_is_one_line(sick):
 
     first, *rest = sick.findings
     told = replace(sick, findings=(first.with_(around=("warm-up ended (lr 0.003)", "epoch 2 began")), *rest))
-    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in str(told)
+    assert "Around step 150: warm-up ended (lr 0.003), epoch 2 began." in str(told)
+    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in told.to_text(verbose=True)
     assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in diagnosis_to_html(told)
     assert told.to_json()["findings"][0]["around"] == ["warm-up ended (lr 0.003)", "epoch 2 began"]

@@ -16,7 +16,9 @@ FALLING = np.linspace(3, 1, 400) + 0.05 * RNG.normal(size=400)
 def test_notes_a_run_that_ended_too_early():
     (finding,) = still_falling.check(a_run(loss=FALLING, finished=True))
     assert finding.severity == Severity.NOTE
-    assert "600 steps" in finding.try_[0]
+    assert finding.try_ == ("Train for half as long again.",)
+    (finding,) = still_falling.check(a_run(loss=FALLING, lr=list(np.linspace(0.1, 0.01, len(FALLING))), finished=True))
+    assert "with the schedule stretched to 600 steps" in finding.try_[0]
 
 
 @pytest.mark.parametrize("seed", range(10))

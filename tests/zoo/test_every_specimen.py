@@ -49,7 +49,7 @@ def test_the_twin_needs_no_dose(specimen):
     """A severity is read on the sick line only, so that one twin serves all severities."""
     lines = specimen.file.read_text(encoding="utf-8").splitlines()
     near = {at + offset for at, line in enumerate(lines) if ".sick" in line for offset in (-1, 0, 1)}
-    assert all(at in near for at, line in enumerate(lines) if "case.dose" in line)
+    assert all(at in near for at, line in enumerate(lines) if "case.severity" in line)
 
 
 @every
@@ -60,7 +60,7 @@ def test_it_expects_findings_that_exist(specimen):
 
 @every
 def test_a_sick_one_can_be_shown_to_fail(specimen):
-    assert (specimen.harm is not None) == specimen.sick
+    assert (specimen.fault_check is not None) == specimen.sick
 
 
 def designed() -> set[str]:

@@ -26,7 +26,7 @@ def two_cards(monkeypatch):
 def test_every_card_names_a_specimen_and_one_of_its_severities():
     assert len(guide.CARDS) >= 8
     for card in guide.CARDS:
-        assert card.severity in find_specimen(card.specimen).doses
+        assert card.severity in find_specimen(card.specimen).severities
 
 
 def test_a_card_draws_the_run_its_twin_and_its_layers(two_cards, cache, tmp_path):

@@ -45,7 +45,7 @@ def test_no_specimen_is_judged_worse_than_the_committed_table_says(name, table, 
 
 
 def test_the_table_has_every_specimen_and_severity_in_three_seeds(table):
-    runs = {(each.name, severity) for each in ZOO for severity in each.doses if each.sick}
+    runs = {(each.name, severity) for each in ZOO for severity in each.severities if each.sick}
     runs |= {(each.name, "healthy") for each in ZOO}
     scored = [(row.specimen, row.severity) for row in table]
     assert {run: scored.count(run) for run in runs} == dict.fromkeys(runs, 3)
@@ -66,7 +66,7 @@ def test_the_table_does_not_fall_behind_what_was_reached(table):
 def test_the_gallery_has_the_curves_the_diagnosis_and_the_line_of_every_severity(tmp_path):
     specimen = find_specimen("learning-rate-1e-6")
     card = json.loads(write_gallery(specimen, ON_SHOW, tmp_path).read_text())
-    assert list(card["runs"]) == ["healthy", *specimen.doses]
+    assert list(card["runs"]) == ["healthy", *specimen.severities]
     assert "case.sick" in card["line"]
     sick, twin = card["runs"]["marked"], card["runs"]["healthy"]
     assert all((sick["diagnosis"], sick["prescription"]))

@@ -95,7 +95,7 @@ def called(series: Series) -> str:
 
 def is_surrogate(run: Run) -> bool:
     """True where the loss is that of reinforcement learning (PPO, GRPO, DQN): its level means nothing."""
-    return _has_surrogate_signs(tuple(run.vitals))
+    return run.config.get("objective") == "reward" or _has_surrogate_signs(tuple(run.vitals))
 
 
 @lru_cache(maxsize=4)  # a dozen rules ask about the same run

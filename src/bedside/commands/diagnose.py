@@ -37,6 +37,7 @@ FINDINGS = 1  # exit code: something at or above --fail-on
     show_default="error",
     help="Exit with 1 when there is a stable finding at least this bad.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show numbers, hypotheses and what was not examined as well.")
 @click.option("--baseline", metavar="RUN", help="A good run of the same family: what it shows as well is normal.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these rules or families.")
@@ -52,6 +53,7 @@ def diagnose(
     paths: tuple[str, ...],
     format_: str,
     fail_on: str | None,
+    verbose: bool,
     baseline: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -65,9 +67,10 @@ def diagnose(
 ) -> None:
     """Say what is wrong with a run: bedside's own folder, a log that another tool wrote, or a tree of either.
 
-    A tree is told as a table, the worst run first. Exits with 0 when nothing is at or above --fail-on, 1 when
+    A folder of many runs gives a table, worst first. Exits with 0 when nothing is at or above --fail-on, 1 when
     something is, 2 when nothing could be read.
     """
+    import bedside.report  # noqa: F401  (answers of other processes show themselves here)
     from bedside.diagnosis.many_runs import Order, diagnose_all, good_run
     from bedside.finding import Diagnosis, Failure
     from bedside.settings import settings_for
@@ -86,24 +89,24 @@ def diagnose(
     )
     good_run(order)  # one that cannot be read ends it here, and not once for every run
     with _progress(len(found)) as tell:
-        told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell)
-    answers = [each for each in told if isinstance(each, Diagnosis)]
-    failures = [each for each in told if isinstance(each, Failure)]
-    if format_ == "text" and len(told) > len(paths):
-        _print_table(told)
+        outcomes = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell, tree=len(found) > len(paths))
+    answers = [each for each in outcomes if isinstance(each, Diagnosis)]
+    failures = [each for each in outcomes if isinstance(each, Failure)]
+    if format_ == "text" and len(outcomes) > len(paths):
+        _print_table(outcomes)
     else:
         for failure in failures:
             click.echo(failure.error, err=True)  # the others may still be readable
-        several = max(len(told), len(paths)) > 1
+        several = max(len(outcomes), len(paths)) > 1
         if answers or several:
-            _print(answers, format_, several=several)
+            _print(answers, format_, several=several, verbose=verbose)
     if explain_names:
-        _print_names(found, mapping, to_stderr=format_ != "text")
+        _print_names(found, mapping, tree=len(found) > len(paths), to_stderr=format_ != "text")
     ctx.exit(_exit_code(answers, fail_on or settings.fail_on))
 
 
 def _find(paths: Sequence[str], format_in: str | None) -> list[Job]:
-    """The runs at all paths. A path without any is told of; only when there is no other does it end here."""
+    """The runs at all paths. A path without any is reported; only when there is no other does it end here."""
     from bedside.errors import BedsideError
     from bedside.logs import find_runs
     from bedside.logs.remote import is_remote, remote_runs
@@ -147,23 +150,23 @@ def _progress(runs: int) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _print_table(told: Sequence[Diagnosis | Failure]) -> None:
+def _print_table(outcomes: Sequence[Diagnosis | Failure]) -> None:
     from bedside.report.many_runs import table_lines
     from bedside.report.screen import show, width
 
-    show(table_lines(told, width()))
+    show(table_lines(outcomes, width()))
 
 
-def _print_names(found: Sequence[Job], mapping: Mapping[str, str] | None, *, to_stderr: bool) -> None:
-    from bedside.logs import RunFiles, read_run
+def _print_names(found: Sequence[Job], mapping: Mapping[str, str], *, tree: bool, to_stderr: bool) -> None:
+    from bedside.diagnosis.many_runs import names_of
+    from bedside.wording import printable
 
-    for each in found:
-        if isinstance(each, RunFiles):
-            names = read_run(each, mapping).environment.get("names", {})
-            wide = max(map(len, names), default=0)
-            click.echo(f"\nNames in {each.name}:", err=to_stderr)
-            for old, new in names.items():
-                click.echo(f"  {old:<{wide}}  {'kept' if old == new else '→ ' + new}", err=to_stderr)
+    for run, names in names_of(found, mapping, tree=tree):
+        wide = max((len(printable(old)) for old in names), default=0)
+        click.echo(f"\nNames in {printable(run)}:", err=to_stderr)
+        for old, new in names.items():
+            read_as = "kept" if old == new else f"→ {printable(new)}"
+            click.echo(f"  {printable(old):<{wide}}  {read_as}", err=to_stderr)
 
 
 def _codes(words: Sequence[str]) -> list[str]:
@@ -171,7 +174,7 @@ def _codes(words: Sequence[str]) -> list[str]:
     return [code.strip() for word in words for code in word.split(",") if code.strip()]
 
 
-def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool) -> None:
+def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool, verbose: bool) -> None:
     if format_ == "json":
         import json
 
@@ -198,7 +201,7 @@ def _print(answers: Sequence[Diagnosis], format_: str, *, several: bool) -> None
         for place, answer in enumerate(answers):
             if place:
                 click.echo("\n" + "─" * 40 + "\n")
-            show(diagnosis_lines(answer, width()))
+            show(diagnosis_lines(answer, width(), verbose=verbose))
 
 
 def _exit_code(answers: Sequence[Diagnosis], fail_on: str) -> int:

@@ -39,7 +39,7 @@ def list_() -> None:
 
     across = width()
     for each in ZOO:
-        severities = ", ".join(each.doses) if len(each.doses) > 1 else ""
+        severities = ", ".join(each.severities) if len(each.severities) > 1 else ""
         head = (
             (f"{each.name:<30} ", "strong"),
             (f"{each.kind:<12}", ""),

@@ -15,7 +15,7 @@ ORDER = (
     "lr clip_threshold loss_scale micro_batches input label activation zero_fraction saturated dead attention loss "
     "grad nonfinite gradient update relative effective swallowed param loss_epoch val/"
 ).split()
-# Times and clocks, counts that a share tells as well, and means whose scale nobody knows.
+# Times and clocks, counts that a share shows as well, and means whose scale nobody knows.
 NOT_COMPARED = (
     "step_time data_wait batch_fingerprint epoch training_forwards skipped uncleared alive_units dead_units "
     "dying_units activation_mean input_mean"
@@ -25,7 +25,7 @@ NOT_REPORTED = ("started", "names", "git_dirty")  # always different, or no diff
 
 def compare_runs(a: Run, b: Run) -> Comparison:
     """The comparison of two loaded runs."""
-    common = [key for key in a.keys if key in set(b.keys) and key[0] not in NOT_COMPARED]
+    common = [key for key in a.series_keys if key in set(b.series_keys) and key[0] not in NOT_COMPARED]
     diverged: list[tuple[Key, Divergence]] = []
     alike: list[str] = []
     exact = same_numbers(a.loss, b.loss)
@@ -64,8 +64,8 @@ def _place(key: Key, run: Run) -> tuple[int, int]:
 
 def _missing(a: Run, b: Run) -> Iterator[str]:
     """Series that only `a` has."""
-    there = set(b.keys)
-    for vital, owner in a.keys:
+    there = set(b.series_keys)
+    for vital, owner in a.series_keys:
         if (vital, owner) not in there:
             yield f"{vital}/{owner}" if owner else vital
 
@@ -91,9 +91,9 @@ def _pictures(a: Run, b: Run, first: Divergence | None) -> dict[str, Any]:
     """The curves to draw: the losses, and what diverged first."""
     wanted = ["loss", "val/loss", *([first.key] if first else [])]
     pictures = {}
-    for vital, owner in a.keys:
+    for vital, owner in a.series_keys:
         key = f"{vital}/{owner}" if owner else vital
-        if key in wanted and (vital, owner) in b.keys:
+        if key in wanted and (vital, owner) in b.series_keys:
             thin = [each.series(vital, owner).thinned(PICTURE_POINTS) for each in (a, b)]
             left, right = (list(zip(each.steps.tolist(), each.values.tolist(), strict=True)) for each in thin)
             if left and right:

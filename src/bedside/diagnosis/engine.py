@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.hypotheses import differential
 from bedside.diagnosis.onset_context import with_onset_context
+from bedside.diagnosis.prescription import one_prescription
 from bedside.diagnosis.story import link_into_story
+from bedside.diagnosis.verdict import verdict
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
-
-LOSS_READINGS_FOR_A_VERDICT = 20  # fewer say nothing about a trend: the blocks of analysis/statistics need them
-EVALUATIONS_FOR_A_VERDICT = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
 
 
 def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | None = None) -> Diagnosis:
@@ -27,25 +26,29 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | 
         usual, _, _ = run_rules(baseline, [each for each in catalogue if each.code in {f.code for f in found}])
         found = [_normal_for_baseline(each, usual, baseline.name) for each in found]
     findings = as_story(run, found)
+    asked = differential(run, findings)
+    judged = verdict(run, findings, examined, asked)
     return Diagnosis(
         run=run.name,
         format=run.format,
         steps=run.steps,
-        verdict=_verdict(run, findings, examined),
+        verdict=judged.word,
+        reason=judged.reason,
+        settled_by=judged.settled_by,
         findings=tuple(findings),
         not_examined=tuple(not_examined),
         examined=tuple(examined),
         notes=(*run.notes, *_stopped_listening(run)),
         pictures=_pictures(run, findings),
         axis=run.axis,
-        differential=differential(run, findings),
+        differential=asked,
         baseline=None if baseline is None else compare_runs(run, baseline),
     )
 
 
 def as_story(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """What the rules found as one story: what caused what, and what else happened then."""
-    return with_onset_context(run, link_into_story(found, run.steps))
+    """What the rules found as one story: what caused what, one prescription, and what else happened then."""
+    return with_onset_context(run, one_prescription(link_into_story(found, run.steps)))
 
 
 def run_rules(run: Run, catalogue: Sequence[Rule]) -> tuple[list[Finding], list[str], list[NotExamined]]:
@@ -94,24 +97,13 @@ def _stopped_listening(run: Run) -> list[str]:
     ]
 
 
-def _verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str]) -> str:
-    if any(f.severity >= Severity.WARNING and not f.preview for f in findings):
-        return "sick"
-    if not examined or _stopped_listening(run):  # nobody could look: that is not health
-        return "unclear"
-    enough = len(run.loss) >= LOSS_READINGS_FOR_A_VERDICT or any(
-        len(series) >= EVALUATIONS_FOR_A_VERDICT for series in run.matching("val/")
-    )
-    return "healthy" if enough else "unclear"
-
-
 PICTURE_POINTS = 400
 METRICS_WITHOUT_A_LOSS = 2  # curves to show of a log that has evaluations only
 
 
 def _pictures(run: Run, findings: Sequence[Finding]) -> dict[str, list[tuple[int, float]]]:
     """The curves a report may draw: the loss, the validation loss, and what the findings point at; thinned."""
-    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.keys}
+    known = {f"{vital}/{owner}" if owner else vital: (vital, owner) for vital, owner in run.series_keys}
     wanted = ["loss", "val/loss", "lr", "grad_norm"] + [key for f in findings for key in f.series]
     if "loss" not in known and "val/loss" not in known:
         wanted += [key for key in known if key.startswith("val/")][:METRICS_WITHOUT_A_LOSS]

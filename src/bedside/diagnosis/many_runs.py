@@ -1,30 +1,29 @@
 """Many runs at once: in processes on this machine or on a Ray cluster, with the same answers in the same order.
 
-Runs are handed out in small batches, so that memory is bounded by the largest single run and progress is told as
-it happens. A run that cannot be read, or that takes its process down with it, becomes a Failure and does not
-stop the others.
+Runs are handed out one by one, so that memory is bounded by the largest single run and progress is told as it
+happens. A run that cannot be read, that takes too long, or that takes its process down with it becomes a Failure and
+does not stop the others.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from typing import Any
 
+from bedside.diagnosis.workers import SECONDS, Stopped, in_workers
 from bedside.errors import BadOption, BedsideError
 from bedside.finding import Diagnosis, Failure
 from bedside.logs import RunFiles, load, read_run
 from bedside.logs.remote import RemoteRuns
 from bedside.record.run import Run
 
-FEW = 8  # runs that are read here and now: starting processes would take longer
-BATCH = 16  # most runs in one batch: enough to hide the cost of handing it over
-AHEAD = 3  # batches waiting for each process
+FEW = 8  # runs that are read here and now where each was named by the user: starting processes would take longer
+BATCH = 16  # most runs in one batch for Ray: enough to hide the cost of handing it over
+AHEAD = 3  # batches waiting for each of its nodes
+DOWNLOADING = 3600.0  # seconds for a job that fetches its runs from another machine first
 
 
 Answer = Diagnosis | Failure
@@ -47,13 +46,22 @@ class Order:
 
 
 def diagnose_all(
-    jobs: Sequence[Job], order: Order, *, on: str = "", workers: int | None = None, tell: Tell | None = None
+    jobs: Sequence[Job],
+    order: Order,
+    *,
+    on: str = "",
+    workers: int | None = None,
+    tell: Tell | None = None,
+    tree: bool = False,
 ) -> list[Answer]:
-    """Diagnose every run; `on="ray"` distributes them over the Ray cluster that is configured."""
+    """Diagnose every run; `on="ray"` distributes them over the Ray cluster that is configured.
+
+    Runs that were found in a `tree` are read in processes of their own, however few they are: nobody chose them.
+    """
     workers = workers or os.cpu_count() or 1
     answers: list[list[Answer]] = [[] for _ in jobs]
     shared: Shared = {}
-    for done, (place, found) in enumerate(_spread(jobs, order, on, workers), 1):
+    for done, (place, found) in enumerate(_spread(jobs, order, on, workers, tree), 1):
         answers[place] = [_sharing(each, shared) for each in found]
         if tell is not None:
             tell(done, len(jobs))
@@ -95,18 +103,36 @@ def good_run(order: Order) -> Run | None:
     return None if order.baseline is None else _read(order.baseline, tuple((order.mapping or {}).items()))
 
 
+def names_of(jobs: Sequence[Job], mapping: Mapping[str, str], *, tree: bool) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each run with what its metrics were called and what they were read as."""
+    files = [job for job in jobs if isinstance(job, RunFiles)]
+    work = partial(_names, mapping=mapping)
+    found = in_workers(files, work, workers=1) if tree else ((i, work(each)) for i, each in enumerate(files))
+    for place, names in found:
+        if not isinstance(names, Stopped):
+            yield files[place].name, names
+
+
+def _names(files: RunFiles, mapping: Mapping[str, str]) -> dict[str, str]:
+    try:
+        names = read_run(files, mapping).environment.get("names", {})
+    except BedsideError:  # told where its diagnosis should stand
+        return {}
+    return names if isinstance(names, dict) else {}
+
+
 @lru_cache(maxsize=1)
 def _read(path: str, mapping: tuple[tuple[str, str], ...]) -> Run:
     return load(path, mapping=dict(mapping))
 
 
-def _spread(jobs: Sequence[Job], order: Order, on: str, workers: int) -> Iterator[tuple[int, list[Answer]]]:
+def _spread(jobs: Sequence[Job], order: Order, on: str, workers: int, tree: bool) -> Iterator[tuple[int, list[Answer]]]:
     numbered = list(enumerate(jobs))
     if on == "ray":
         yield from _on_ray(numbered, order)
     elif on:
         raise BadOption(f"No engine is called {on!r}.", expected="ray", try_="--on ray")
-    elif workers == 1 or len(jobs) <= FEW:
+    elif not tree and (workers == 1 or len(jobs) <= FEW):
         for place, job in numbered:
             yield place, answers_for(job, order)
     else:
@@ -128,41 +154,34 @@ def _work(batch: Batch, order: Order) -> list[tuple[int, list[Answer]]]:
 def _in_processes(
     numbered: Sequence[tuple[int, Job]], order: Order, workers: int
 ) -> Iterator[tuple[int, list[Answer]]]:
-    waiting = _batches(numbered, workers)[::-1]
-    open_: dict[Future[list[tuple[int, list[Answer]]]], Batch] = {}
-    broken: Batch = []
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        while waiting or open_:
-            while waiting and len(open_) < workers * AHEAD and not broken:
-                batch = waiting.pop()
-                open_[pool.submit(_work, batch, order)] = batch
-            if broken and not open_:
-                break
-            for future in wait(open_, return_when=FIRST_COMPLETED).done:
-                batch = open_.pop(future)
-                try:
-                    yield from future.result()
-                except BrokenProcessPool:
-                    broken += batch
-    # A process died, most likely out of memory. Whoever may have been in it goes alone, so that one is blamed.
-    for place, job in broken:
-        yield place, _alone(job, order)
-    if waiting:
-        yield from _in_processes([each for batch in waiting[::-1] for each in batch], order, workers)
+    """Each in a process with limits, so that one run that hangs or fills the memory harms no other."""
+    jobs = [job for _, job in numbered]
+    work = partial(_answered, order=order)
+    for place, found in in_workers(jobs, work, workers=min(workers, len(jobs)), seconds=_seconds):
+        job = jobs[place]
+        yield numbered[place][0], [_stopped(job, found)] if isinstance(found, Stopped) else found
 
 
-def _alone(job: Job, order: Order) -> list[Answer]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        try:
-            return pool.submit(answers_for, job, order).result()
-        except BrokenProcessPool:
-            name = job.url if isinstance(job, RemoteRuns) else job.name
-            died = BedsideError(
-                f"The process that read {name} was killed.",
-                expected="enough memory for this run",
-                try_=f"bedside diagnose {name}",
-            )
-            return [Failure(name, str(died))]
+def _seconds(job: Job) -> float:
+    return DOWNLOADING if isinstance(job, RemoteRuns) else SECONDS
+
+
+def _answered(job: Job, order: Order) -> list[Answer]:
+    """As `answers_for`, in a process of its own: a fault of ours is told of this run, and the others are answered."""
+    try:
+        return answers_for(job, order)
+    except Exception as ours:
+        return [_stopped(job, Stopped(f"bedside itself failed: {type(ours).__name__}: {ours}"))]
+
+
+def _stopped(job: Job, stopped: Stopped) -> Failure:
+    name = job.url if isinstance(job, RemoteRuns) else job.name
+    told = BedsideError(
+        f"{name} was given up: {stopped.why}.",
+        expected="a run that can be read within the limits that hold in a tree",
+        try_=f"bedside diagnose {name}, which has none",
+    )
+    return Failure(name, str(told))
 
 
 def _on_ray(numbered: Sequence[tuple[int, Job]], order: Order) -> Iterator[tuple[int, list[Answer]]]:

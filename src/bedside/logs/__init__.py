@@ -1,8 +1,9 @@
-"""Other tools' logs, read into Runs: without the tool, without torch, without being told the format.
+"""Other tools' logs, read into Runs: without the tool, without torch, without having to name the format.
 
     run = bedside.load("lightning_logs/version_3")
 
-`formats.py` lists the formats, one file each; `tree.py` finds runs in folders; `names.py` says what metrics mean.
+`formats/` has one file per tool, `discover.py` finds runs in folders, `to_run.py` makes a log a Run, and
+`bedside.naming` says what metrics mean.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from bedside.logs.discover import RunFiles
 from bedside.logs.discover import find_runs as _find_runs
 from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.formats.base import BROKEN, Unreadable
+from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
+from bedside.naming.settle import settle
 from bedside.record.run import Run
 
 __all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]
@@ -57,6 +60,12 @@ def find_runs(path: str | os.PathLike[str], *, format_in: str | None = None) -> 
         place = Path(name)
     if not place.exists():
         raise _no_such_path(place)
+    if kind := kind_of(place):
+        raise NotARun(
+            f"{name} is {kind}.",
+            expected="a file or a folder",
+            try_=f"cat {name} > log.txt; bedside diagnose log.txt",
+        )
     try:
         found = _find_runs(name, format)
     except OSError as refused:
@@ -75,7 +84,7 @@ def read_run(found: RunFiles, mapping: Mapping[str, str] | None = None) -> Run:
     if found.format == OWN:
         from bedside.record.sqlite.reader import open_run
 
-        return open_run(found.files[0])
+        return settle(open_run(found.files[0]))
     format = format_named(found.format)
     try:
         log = format.read(found.files, found.part)

@@ -17,8 +17,10 @@ from bedside.logs.formats import FORMATS, OWN, aim, mlflow
 from bedside.logs.formats.base import BROKEN, HEAD, Format, Unreadable, as_utf8
 from bedside.logs.formats.tensorboard import event_files as tensorboard
 from bedside.logs.formats.text import lines as text
+from bedside.logs.plain_files import may_open
 from bedside.naming.words import SPLITS
 from bedside.record.sqlite.reader import is_run
+from bedside.record.sqlite.schema import rank_file, ranks_in
 
 # What a log may be called; other files in a tree (weights, images, code) are not opened.
 SUFFIXES = frozenset(
@@ -77,7 +79,7 @@ def _runs_of(format: Format, files: tuple[Path, ...], name: str) -> list[RunFile
         return [RunFiles(name, format.name, files)]
     try:
         parts = format.parts(files[0])
-    except (Unreadable, NotARun, OSError):  # told again, in full, when it is read
+    except (Unreadable, NotARun, OSError):  # reported again, in full, when it is read
         parts = [""]
     several = len(parts) > 1
     return [RunFiles(f"{name}#{part}" if several else name, format.name, files, part) for part in parts]
@@ -85,7 +87,8 @@ def _runs_of(format: Format, files: tuple[Path, ...], name: str) -> list[RunFile
 
 def _in_folder(folder: Path, name: str, formats: Sequence[Format], root: Path, depth: int) -> Iterator[RunFiles]:
     if is_run(folder):
-        yield RunFiles(name, OWN, (folder,))
+        if all(may_open(rank_file(folder, rank), root) for rank in ranks_in(folder)):
+            yield RunFiles(name, OWN, (folder,))
         return
     files, folders = _listed(folder, root)
     by_format: dict[str, list[Path]] = {}
@@ -93,9 +96,10 @@ def _in_folder(folder: Path, name: str, formats: Sequence[Format], root: Path, d
         found = recognise(path, formats)
         if found:
             by_format.setdefault(found.name, []).append(path)
-    merged = _event_files_below(folders, by_format, formats)
+    merged = _event_files_below(folders, by_format, formats, root)
     whole = next((each for each in formats if each.is_folder and each.name in by_format), None)
-    states = [state for each in folders if _CHECKPOINT.search(each.name) for state in each.glob("trainer_state.json")]
+    checkpoints = [each / "trainer_state.json" for each in folders if _CHECKPOINT.search(each.name)]
+    states = [state for state in checkpoints if may_open(state, root)]
     if whole is None and states and any(each.name == "hf-trainer" for each in formats):
         whole = next(each for each in formats if each.name == "hf-trainer")
     if whole is not None:
@@ -132,14 +136,14 @@ def _each_file(by_format: dict[str, list[Path]], name: str) -> Iterator[RunFiles
 
 
 def _event_files_below(
-    folders: Sequence[Path], by_format: dict[str, list[Path]], formats: Sequence[Format]
+    folders: Sequence[Path], by_format: dict[str, list[Path]], formats: Sequence[Format], root: Path
 ) -> set[Path]:
     """Writers that make a folder per split (Keras) or per curve (add_scalars): their events are this run's."""
     if not any(each is tensorboard.FORMAT for each in formats):
         return set()
     own = tensorboard.FORMAT.name in by_format
     candidates = {
-        each: [path for path in sorted(each.glob("*tfevents*")) if path.is_file()]
+        each: [path for path in sorted(each.glob("*tfevents*")) if may_open(path, root)]
         for each in folders
         if each.name.lower() in SPLITS or (own and _OF_A_SPLIT.search(each.name.lower()))
     }
@@ -163,7 +167,7 @@ def _listed(folder: Path, root: Path) -> tuple[list[Path], list[Path]]:
         try:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(folder / entry.name)
-            elif may_be_a_log(entry.name) and entry.is_file() and (not entry.is_symlink() or _inside(entry, root)):
+            elif may_be_a_log(entry.name) and may_open(folder / entry.name, root):
                 files.append(folder / entry.name)
         except OSError:
             continue
@@ -172,10 +176,6 @@ def _listed(folder: Path, root: Path) -> tuple[list[Path], list[Path]]:
 
 def may_be_a_log(name: str) -> bool:
     return "tfevents" in name or os.path.splitext(name)[1].lower() in SUFFIXES or name.lower() in NAMES
-
-
-def _inside(entry: os.DirEntry[str], root: Path) -> bool:
-    return Path(entry.path).resolve().is_relative_to(root)
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:

@@ -11,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bedside.logs.log import Log
 from bedside.logs.step_axis import axis_of
 from bedside.naming.metric_names import read_name
+from bedside.record.missing import MISSING, is_missing
+
+Numbers = NDArray[np.float64]  # MISSING where there is none
 
 SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
 LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
@@ -24,17 +28,25 @@ DENSE = 0.9  # of the other cells: ...unless every row of the table is of one ki
 MAY_BE_NAN = ("loss", "metric", "grad_norm", "grad_norm_clipped", "param_norm")  # kinds that go together
 
 
-def recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]], damaged: set[int]) -> None:
+def with_gaps(column: Numbers) -> list[float | None]:
+    return [None if gap else value for value, gap in zip(column.tolist(), is_missing(column).tolist(), strict=True)]
+
+
+def without_gaps(column: Sequence[float | None]) -> Numbers:
+    return np.array([MISSING if value is None else value for value in column], np.float64)
+
+
+def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], damaged: set[int]) -> None:
     """pandas writes NaN as a blank cell; beside filled siblings a blank loss was NaN."""
     clocks = {i for i, name in enumerate(names) if name not in log.columns}
     suspects = [i for i, name in enumerate(names) if read_name(name).kind in ("loss", "grad_norm") and i not in clocks]
-    if not 0 < len(suspects) <= MOST or not any(value is None for i in suspects for value in numbers[i]):
+    if not 0 < len(suspects) <= MOST or not any(is_missing(columns[i]).any() for i in suspects):
         return
-    filled = np.array([[value is not None for value in column] for column in numbers], bool)
+    filled = ~np.array([is_missing(column) for column in columns])
     filled[list(clocks)] = False
-    steps = axis_of(names, lambda name: numbers[list(names).index(name)], len(numbers[0])).steps
+    steps = axis_of(names, lambda name: with_gaps(columns[list(names).index(name)]), len(columns[0])).steps
     steady = {i for i, name in enumerate(names) if i not in clocks and read_name(name).kind not in MAY_BE_NAN}
-    told = []
+    found = []
     for i in suspects:
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
         rows = [r for r in hidden_nans(filled, i, near, steady) if steps[r] is not None and r not in damaged]
@@ -43,9 +55,9 @@ def recover_nans(log: Log, names: Sequence[str], numbers: Sequence[Sequence[floa
             continue
         for row in rows:
             column.append(steps[row] or 0.0, float("nan"), row)
-        told.append(f"{len(rows)} of {names[i]}")
-    if told:
-        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
+        found.append(f"{len(rows)} of {names[i]}")
+    if found:
+        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(found)}.")
 
 
 def _beside(name: str, loss: str) -> bool:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from bedside.logs.numbers import number
 from bedside.record.run import Event
 
+MOST_COLUMNS = 20_000  # metrics of one run: a file with more of them was made to fill the memory
+
 
 def _numbers() -> array[float]:
     return array("d")  # eight bytes a number; a list of a long run's floats takes four times that
@@ -69,8 +71,19 @@ class Log:
     def add(self, name: str, step: float, value: float, order: float) -> None:
         column = self.columns.get(name)
         if column is None:
-            column = self.columns[name] = Column()
+            column = self.column(name)
+            if column is None:
+                return
         column.append(step, value, order)
+
+    def column(self, name: str) -> Column | None:
+        """The column of this name; none if there are too many names already."""
+        if name not in self.columns:
+            if len(self.columns) >= MOST_COLUMNS:
+                self.note(f"It has more than {MOST_COLUMNS:,} metrics: the others were left out.")
+                return None
+            self.columns[name] = Column()
+        return self.columns[name]
 
     def add_row(self, step: float, row: Mapping[str, object], skip: Sequence[str] = ()) -> None:
         """The numbers of one record; what is no number (a remaining time, a name) is left out."""

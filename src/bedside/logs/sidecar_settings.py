@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.logs.formats.base import text_of
+from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 
 MOST_BYTES = 2**20
@@ -18,11 +19,12 @@ MODEL = ("vocab_size", "num_labels")  # of a transformers config.json: the rest 
 def settings_beside(log: Path) -> dict[str, Any]:
     """What the files beside a log say about the run; nothing in them is ever executed."""
     found: dict[str, Any] = {}
+    folder = log.parent.resolve()
     for name in YAML:
-        if (path := log.with_name(name)).is_file():
+        if may_open(path := log.with_name(name), folder):
             found.update(plain_yaml(text_of(path, MOST_BYTES)))
     for name in JSON:
-        if (path := log.with_name(name)).is_file():
+        if may_open(path := log.with_name(name), folder):
             said = _json(path)
             found.update(_of_the_model(said) if name == "config.json" else said)
     return found

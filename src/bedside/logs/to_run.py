@@ -17,12 +17,13 @@ from bedside.logs.increasing_steps import straighten
 from bedside.logs.log import Log
 from bedside.naming.config_names import settings
 from bedside.naming.metric_names import METRICS, read_name
+from bedside.naming.resolve import OWN_KINDS, key_of, resolve
+from bedside.naming.settle import settle
 from bedside.naming.words import Name
 from bedside.record.run import Key, Run
 from bedside.record.series import Series
 
 Curve = tuple[NDArray[np.int64], NDArray[np.float64]]
-OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
 IGNORE = "-"
 DENSER = 4  # times as many readings make a usual name for the loss a better choice than the plain one
 EVALUATES_TRAINING_SET = {"accumulated_submission_time", "preemption_count"}  # only AlgoPerf writes these
@@ -51,10 +52,8 @@ def to_run(log: Log, name: str, mapping: Mapping[str, str] | None = None) -> Run
             new = said[column.strip()]
             if new != IGNORE:
                 reading.keys[column] = as_key(new)
-        else:
-            reading.names[column] = read_name(column)
+    reading.names = resolve(column for column in straight.columns if column.strip() not in said)
     _training_set_evaluations(reading)
-    _test_as_validation(reading)
     _evaluation_sets(log, reading)
     for split in ("train", "val", "test", "eval_train"):
         _losses(log, split, reading)
@@ -67,7 +66,7 @@ def to_run(log: Log, name: str, mapping: Mapping[str, str] | None = None) -> Run
     series = derive(series, config, notes)
     if not log.keeps_order:
         series = dict(sorted(series.items(), key=lambda item: (item[0][0], natural(item[0][1]))))
-    return Run(
+    run = Run(
         name,
         [Series(vital, owner, steps, values) for (vital, owner), (steps, values) in series.items()],
         format=log.format,
@@ -78,6 +77,7 @@ def to_run(log: Log, name: str, mapping: Mapping[str, str] | None = None) -> Run
         axis=straight.axis,
         finished=log.finished,
     )
+    return settle(run)
 
 
 def as_key(text: str) -> Key:
@@ -104,15 +104,6 @@ def _training_set_evaluations(reading: _Reading) -> None:
             reading.notes.append("The train/ metrics are evaluations of the training set: read as eval_train/.")
     elif any(n.kind == "loss" and n.split == "train" for n in reading.names.values()):
         reading.notes.append("No loss per step: the evaluated training loss takes its place as loss.")
-
-
-def _test_as_validation(reading: _Reading) -> None:
-    splits = {n.split for n in reading.names.values() if n.kind in ("loss", "metric")}
-    if "test" in splits and "val" not in splits:
-        for column, n in reading.names.items():
-            if n.split == "test" and n.kind in ("loss", "metric"):
-                reading.names[column] = replace(n, split="val")
-        reading.notes.append("The only evaluation is called test: read as validation.")
 
 
 def _evaluation_sets(log: Log, reading: _Reading) -> None:
@@ -200,15 +191,9 @@ def _everything_else(reading: _Reading) -> None:
     for column, n in reading.names.items():
         if column in reading.keys or n.kind == "clock":
             continue
-        if n.kind in OWN_KINDS:
-            reading.keys[column] = (n.kind, n.owner)
-        elif n.kind == "metric" and n.over != "epoch":
-            reading.keys[column] = (f"{n.split}/{n.metric}", n.owner)
-        elif n.kind == "metric":
-            key = (f"{n.split}/{n.metric}", n.owner)
-            reading.keys[column] = (column, "") if key in reading.keys.values() else key
-        else:
-            reading.keys[column] = (column, "")
+        key = key_of(column, n)
+        taken = n.kind == "metric" and n.over == "epoch" and key in reading.keys.values()
+        reading.keys[column] = (column, "") if taken else key
 
 
 def _series(reading: _Reading) -> dict[Key, Curve]:

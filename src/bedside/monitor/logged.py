@@ -1,30 +1,85 @@
-"""What the user logs: which vital a name is, and which number a value."""
+"""What the user logs: names read as those of any log, numbers averaged within an evaluation, axes told from metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import Tensor
 
 from bedside.errors import BadOption
+from bedside.naming.axes import axis_kind, plain
+from bedside.naming.resolve import key_of, resolve, within_validation
+from bedside.record.run import Key
 
-VALIDATION_PREFIXES = ("val/", "val_", "valid_", "validation_", "eval_", "test_", "eval/", "test/", "valid/")
+IGNORE = "-"
+Write = Callable[[int, Key, float], None]
 
 
-def of_validation(names: Iterable[str]) -> bool:
-    """Whether one of them says so; then all that are logged together are."""
-    return any(name.startswith(VALIDATION_PREFIXES) for name in names)
+class LoggedMetrics:
+    """Takes what `monitor.log` is given, and writes it under the keys that a log of the same names would have."""
+
+    def __init__(self, write: Write, mapping: Mapping[str, str], recorded_here: Callable[[Key], bool]) -> None:
+        self._write = write
+        self._mapping = mapping  # the user's own names for ours, from the settings; `-` for what is to be left out
+        self._recorded_here = recorded_here  # whether the monitor itself reads this series
+        self._evaluation: dict[Key, tuple[float, float]] | None = None  # sum and weight, while one is under way
+
+    def begin_evaluation(self) -> None:
+        self._evaluation = {}
+
+    def end_evaluation(self, step: int) -> None:
+        """What was logged several times within it is written once, as the mean."""
+        sums, self._evaluation = self._evaluation or {}, None
+        for key, (total, weight) in sums.items():
+            self._write(step, key, total / weight)
+
+    def log(self, given: Mapping[str, Any], step: int, n: float | None) -> list[str]:
+        """Write these numbers at this step, or at the earlier one that they name; returns the vitals they are.
+
+        All of them are read before the first is written: either everything is kept, or nothing.
+        """
+        weight = 1.0 if n is None else number("n", n)
+        if weight <= 0:
+            raise BadOption(f"n={n!r} is no number of samples.", expected="how many samples the numbers are a mean of")
+        axes = {name: number(name, value) for name, value in given.items() if axis_kind(name) is not None}
+        numbers = {
+            key: number(name, given[name]) for name, key in self._keys([name for name in given if name not in axes])
+        }
+        at = _step_named(axes, step)
+        for name, value in axes.items():
+            if axis_kind(name) != "step":
+                self._write(at, ("epoch" if axis_kind(name) == "epoch" else plain(name), ""), value)
+        for key, value in numbers.items():
+            if self._evaluation is not None:
+                total, count = self._evaluation.get(key, (0.0, 0.0))
+                self._evaluation[key] = (total + value * weight, count + weight)
+            else:
+                self._write(at, key, value)
+        return [vital for vital, _ in numbers]
+
+    def _keys(self, names: list[str]) -> list[tuple[str, Key]]:
+        mapped = {name: self._mapping[name] for name in names if name in self._mapping}
+        rest = [name for name in names if name not in mapped]
+        read = resolve(rest) if self._evaluation is None else {name: within_validation(name) for name in rest}
+        found = [(name, (mapped[name], "")) for name in mapped if mapped[name] != IGNORE]
+        for name, meaning in read.items():
+            key = key_of(name, meaning)
+            if name != key[0] and self._recorded_here(key):
+                # `train_loss` is the user's own mean beside the loss of every step; a plain `loss` replaces it.
+                key = (f"train/{key[0]}", key[1])
+            found.append((name, key))
+        return found
 
 
-def vital(name: str, validating: bool) -> str:
-    for prefix in VALIDATION_PREFIXES:
-        if name.startswith(prefix):
-            return "val/" + name[len(prefix) :]
-    return f"val/{name}" if validating else name
+def _step_named(axes: Mapping[str, float], step: int) -> int:
+    """The step that a call names, where the run has been there: its own count may be of something else."""
+    named = [int(value) for name, value in axes.items() if axis_kind(name) == "step" and value == int(value)]
+    return named[0] if named and 0 <= named[0] <= step + 1 else step
 
 
 def number(name: str, value: Any) -> float:
+    """The number that was given: a float, an int, or a tensor with one element."""
     try:
         return float(value.detach() if isinstance(value, Tensor) else value)
     except (TypeError, ValueError, RuntimeError):

@@ -42,13 +42,16 @@ from bedside.collect.step.step_rows import Pulse
 from bedside.diagnosis.engine import examine
 from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
-from bedside.monitor import logged
 from bedside.monitor.alarms import SHARE, Alarms, Voice
 from bedside.monitor.flushing import Writing
+from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Notes
 from bedside.monitor.run_events import Events
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
+from bedside.sinks.ending import ending_of
+from bedside.sinks.forwarding import Forwarding
+from bedside.sinks.sink import Ending, Sink
 
 LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
 
@@ -114,6 +117,7 @@ class Monitor:
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
         settings: Settings | None = None,
+        sinks: Sequence[Sink] = (),
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -122,7 +126,7 @@ class Monitor:
         self._events = Events(notes, lambda: self.step)
         self._voice = Voice(on_finding, silent=quiet)
         settings = settings or Settings()
-        self._names = settings.map
+        self._logged = LoggedMetrics(notes.logged, settings.map, notes.has)
         self._rules = settings.rules()
         self._off: str = ""
         self._timed = False  # by whoever called
@@ -140,6 +144,8 @@ class Monitor:
         self._door = Door(model)
         self._patient = patient = Patient(model, self.optimizers, self._freight, self._door, layout, self.rank)
         self._ensemble = Ensemble(collectors, patient, self._events.failed)
+        if sinks and rank == 0:
+            notes.forwarding = Forwarding(sinks, notes.run_dir)
         notes.facts(config or {})
         self._pulse = pulse = Pulse(notes.rows)
         self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested, self._cannot_read)
@@ -192,22 +198,17 @@ class Monitor:
         return self._resting.step
 
     @_called_by_user
-    def log(self, metrics: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+    def log(self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, **more: Any) -> None:
         """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
 
-        Names that begin with val_, valid_, eval_ or test_ are validation metrics, and so is everything that is
-        logged together with one of them, or inside `with monitor.validation():`.
+        Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
+        A name without a split is a validation metric when it is logged together with one that has it, or inside
+        `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
+        `step=`, `epoch=` and `tokens=` say when, and are no metrics.
         """
         self._still_open("log")
-        given = {**(metrics or {}), **more}
-        values = {self._names.get(name, name): value for name, value in given.items() if self._names.get(name) != "-"}
-        validating = self._validating or logged.of_validation(values)
-        step = self._events.step
-        # All of them are read before the first is written: either everything is kept, or nothing.
-        numbers = [(logged.vital(name, validating), logged.number(name, value)) for name, value in values.items()]
-        for vital, number in numbers:
-            self._notes.metric(step, vital, number)
-        self._ensemble.tell("metrics_logged", [vital for vital, _ in numbers])
+        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n)
+        self._ensemble.tell("metrics_logged", vitals)
 
     @_called_by_user
     def categories(self, per_sample_loss: Any, labels: Any, *, lengths: Any = None, mask: Any = None) -> None:
@@ -246,6 +247,7 @@ class Monitor:
     @_called_by_user
     def _validation_begins(self) -> None:
         self._validating = self._door.validating = True
+        self._logged.begin_evaluation()
         self.wake()
         self._flush()  # an evaluation may take long, and the steps before it should be safe meanwhile
         self._events.note("validation", {"moment": "begin"})
@@ -253,6 +255,7 @@ class Monitor:
     @_called_by_user
     def _validation_ends(self) -> None:
         self._validating = self._door.validating = False
+        self._logged.end_evaluation(self._events.step)
         self._events.note("validation", {"moment": "end"})
         self._tell_categories(validating=True)
 
@@ -295,6 +298,7 @@ class Monitor:
         self._detach()
         try:
             self._finish()
+            self._notes.end_forwarding(self._events.step, self._ending)
         finally:
             self._notes.close(finished)
         heard = self.step or self._losses.waiting
@@ -305,6 +309,9 @@ class Monitor:
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
+
+    def _ending(self) -> Ending:
+        return ending_of(examine(self._notes.recorded(), self._rules), self.run_dir)
 
     def __enter__(self) -> Monitor:
         return self

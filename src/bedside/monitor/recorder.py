@@ -1,19 +1,28 @@
-"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at."""
+"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at; and to
+the sinks, where there are any."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bedside.finding import Finding
+from bedside.naming.settle import settle
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run
+from bedside.record.secrets import without_secrets
 from bedside.record.sqlite.reader import open_run, replay
 from bedside.record.sqlite.writer import Store
+from bedside.sinks.forwarding import Forwarding
+from bedside.sinks.sink import Ending
+
+CLOCK: Key = ("step_time", "")  # every watched step has it
+STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_scale skipped".split())
 
 
 class Notes:
@@ -25,6 +34,7 @@ class Notes:
         self._store = store
         self._rank = rank
         self._growing = GrowingRun(str(self.run_dir))
+        self.forwarding: Forwarding | None = None
 
     def replay(self) -> None:
         """What a resumed run noted earlier."""
@@ -33,13 +43,13 @@ class Notes:
 
     def view(self) -> Run:
         """The run as it grows, in memory."""
-        return self._growing.run()
+        return settle(self._growing.run())
 
     def recorded(self) -> Run:
         """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
         if self._store.behind or self._store.displaced:
             return self.view()
-        return open_run(self.run_dir, self._rank)
+        return settle(open_run(self.run_dir, self._rank))
 
     def rows(
         self,
@@ -53,12 +63,24 @@ class Notes:
         keys, at = tuple(columns), np.asarray(steps, np.int64)
         self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
         self._growing.append(keys, at, values)
+        if self.forwarding is not None:
+            self.forwarding.rows(keys, steps, values)
+
+    def has(self, key: Key) -> bool:
+        """Whether the monitor itself reads this series, step by step (before the first rows: whether it would)."""
+        return key[0] in STEP_VITALS and (self._growing.has_rows(key) or not self._growing.has_rows(CLOCK))
+
+    def logged(self, step: int, key: Key, value: float) -> None:
+        """One number that the user logged."""
+        self.metric(step, key[0], value, key[1])
 
     def metric(self, step: int, vital: str, value: float, owner: str = "", *, live: bool = True) -> None:
         """One number; not `live`: there are too many of its kind to keep in memory."""
         self._store.metric(step, vital, value, owner)
         if live:
             self._growing.metric(step, vital, value, owner)
+        if self.forwarding is not None:
+            self.forwarding.metric(step, vital, value, owner)
 
     def event(self, step: int, kind: str, data: Mapping[str, Any]) -> None:
         self.happened(Event(step=step, kind=kind, data=dict(data), time=time.time()))
@@ -66,12 +88,17 @@ class Notes:
     def happened(self, event: Event) -> None:
         self._store.event(event)
         self._growing.event(event)
+        if self.forwarding is not None:
+            self.forwarding.event(event)
 
     def facts(self, known: Mapping[str, Any]) -> None:
         """What is known about the run, for its config."""
         if known:
+            known = without_secrets(known)
             self._store.config(known)
             self._growing.config = {**self._growing.config, **known}
+            if self.forwarding is not None:
+                self.forwarding.config(known)
 
     def parameters(self, table: Sequence[Parameter]) -> None:
         self._store.parameters(table)
@@ -79,11 +106,24 @@ class Notes:
 
     def finding(self, step: int, finding: Finding) -> None:
         self._store.finding(step, finding)
+        if self.forwarding is not None:
+            self.forwarding.finding(step, finding)
+
+    def end_forwarding(self, step: int, ending: Callable[[], Ending]) -> None:
+        """What became of everything that went to the sinks is noted; a failure there is not the user's."""
+        forwarding, self.forwarding = self.forwarding, None
+        if forwarding is not None:
+            try:
+                self.event(step, "sinks", forwarding.close(ending))
+            except Exception as error:
+                print(f"bedside: the sinks were not closed ({type(error).__name__}: {error})", file=sys.stderr)
 
     def commit(self) -> None:
         self._store.commit()
 
     def commit_if_due(self) -> None:
+        if self.forwarding is not None:
+            self.forwarding.flushed()
         self._store.commit_if_due()
 
     def close(self, finished: bool | None) -> None:

@@ -2,7 +2,7 @@
 
 `read_name` looks at one name alone: which split it belongs to (train, val, test), whether it is a loss, a
 learning rate, a gradient norm or another metric, and who owns it. Which of several losses is *the* loss can
-only be said when all names are known; `meaning.py` does that.
+only be said when all names are known: `resolve.py` and, for whole logs, `logs/to_run.py` do that.
 
 >>> read_name("eval_loss").split, read_name("eval_loss").kind
 ('val', 'loss')
@@ -20,7 +20,7 @@ from bedside.naming.loop_names import loop_name
 from bedside.naming.words import SPLITS, Name, split_words
 from bedside.record.metric_direction import DOWN, UP
 
-LONGEST = 300  # characters of a name that is looked at: nobody's metric is called longer
+MAX_LENGTH = 300  # characters of a name that is looked at: nobody's metric is called longer
 SYNONYMS = {
     "acc": "accuracy",
     "ppl": "perplexity",
@@ -72,7 +72,7 @@ _DATALOADER = re.compile(r"/dataloader_idx_\d+$")
 def read_name(name: str) -> Name:
     """What one name says when it is looked at alone."""
     name = name.strip().strip("'\"")
-    if len(name) > LONGEST:
+    if len(name) > MAX_LENGTH:
         return Name("", "other")
     plain = " ".join(name.lower().replace("_", " ").split())
     if " vs " in plain:  # Megatron draws every curve once more over the samples
@@ -106,7 +106,7 @@ def _metric(name: str) -> Name:
     metric = "_".join(words)
     metric = SYNONYMS.get(metric, metric)
     if split or is_known(words):
-        return Name(split or "train", "metric", metric, owner, over=over, words=tuple(words))
+        return Name(split or "train", "metric", metric, owner, over=over, words=tuple(words), bare=not split)
     return Name("", "other")
 
 

@@ -38,6 +38,7 @@ class Name:
     over: str = ""  # "epoch" when it is Lightning's mean over the epoch beside a value per step
     rank: int = 0  # among losses: 0 plainly the loss, 1 a usual name of it, 2 the loss of something
     words: tuple[str, ...] = ()  # of the metric, for telling evaluation sets from parts
+    bare: bool = False  # nothing in the name says which split it is of
 
 
 def split_words(name: str) -> list[str]:

@@ -55,6 +55,10 @@ class GrowingRun:
                 self._places.setdefault(key, []).append((table, column))
         table.append(steps, values)
 
+    def has_rows(self, key: Key) -> bool:
+        """Whether a series comes in rows of a metric set, and not number by number."""
+        return any(key in columns for columns in self._sets)
+
     def metric(self, step: int, vital: str, value: float, owner: str = "") -> None:
         """One value that comes now and then; the last one of a step counts."""
         key = (vital, owner)

@@ -7,15 +7,17 @@ run does not cost the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bedside.errors import BadOption, unknown_name
 from bedside.record.series import Series
-
-Key = tuple[str, str]  # (vital, owner)
+from bedside.record.series_names import Key as Key
+from bedside.record.series_names import key_named, matching_names, name_of
+from bedside.rendering import render
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,93 @@ class Run:
             self._by_vital.setdefault(vital, []).append(owner)
 
     @property
-    def keys(self) -> list[Key]:
+    def series_keys(self) -> list[Key]:
+        """All series as (vital, owner), in the order they were recorded."""
         return list(self._keys)
+
+    # A run as data: series under the names that trackers show.
+
+    def keys(self) -> list[str]:
+        """The names of all series: `train/loss`, `val/loss`, `lr`, `grad_norm/overall`, `grad_norm/layers.0`."""
+        return [name_of(key) for key in self._keys]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and key_named(name, self._by_vital) is not None
+
+    def __getitem__(self, name: str) -> Series:
+        """The series of this name: `run["grad_norm/gain"].values`. Unknown names raise, nearest names first."""
+        key = key_named(name, self._by_vital)
+        if key is None:
+            raise unknown_name("series", name, self.keys(), try_="run.keys()")
+        return self.series(*key)
+
+    def select(self, *patterns: str) -> list[Series]:
+        """The series of these names, in which `*` stands for anything: `run.select("loss", "grad_norm/*")`."""
+        chosen: dict[Key, None] = {}
+        for pattern in patterns or ("*",):
+            found = matching_names(pattern, self._keys)
+            if not found:
+                raise unknown_name("series", pattern, self.keys(), try_="run.keys()")
+            chosen.update(dict.fromkeys(found))
+        self._fetch([key for key in chosen if key not in self._loaded])
+        return [self.series(*key) for key in chosen]
+
+    def to_dict(self, *patterns: str) -> dict[str, dict[str, list[float]]]:
+        """The series as plain lists: `{"train/loss": {"steps": […], "values": […]}}`; all of them by default."""
+        return {
+            name_of((each.vital, each.owner)): {"steps": each.steps.tolist(), "values": each.values.tolist()}
+            for each in self.select(*patterns)
+        }
+
+    def to_pandas(self, *patterns: str) -> Any:
+        """The series as a DataFrame: one row a step, one column a series, blank where nothing was read."""
+        try:
+            import pandas
+        except ImportError:
+            raise BadOption(
+                "pandas is not installed.",
+                expected="pandas, which `to_pandas` puts the series into",
+                try_="pip install pandas, or run.to_dict()",
+            ) from None
+        columns = {
+            name_of((each.vital, each.owner)): pandas.Series(each.values, index=each.steps)
+            for each in self.select(*patterns)
+        }
+        return pandas.DataFrame(columns).rename_axis(index=self.axis)
+
+    def plot(self, *patterns: str, **options: Any) -> Any:
+        """Draw series as a matplotlib figure: `run.plot("loss", "val/loss", "grad_norm/*")`.
+
+        Options: `log` (the y axis: True, False or None to decide by the numbers), `smooth` (a window in readings).
+        """
+        return render("run as figure", self, self.select(*(patterns or ("loss", "val/loss"))), **options)
+
+    def renamed(self, names: Mapping[Key, Key], notes: Sequence[str] = ()) -> Run:
+        """The same run with some of its series under other keys."""
+        back = {new: old for old, new in names.items()}
+
+        def load(keys: Sequence[Key]) -> Iterable[Series]:
+            wanted = [back.get(key, key) for key in keys]
+            self._fetch([key for key in wanted if key not in self._loaded])
+            found = [self.series(*key) for key in wanted]
+            return [Series(*key, each.steps, each.values) for key, each in zip(keys, found, strict=True)]
+
+        return Run(
+            self.name,
+            format=self.format,
+            keys=[names.get(key, key) for key in self._keys],
+            load=load,
+            events=self.events,
+            parameters=self.parameters,
+            config=self.config,
+            environment=self.environment,
+            notes=[*self.notes, *notes],
+            axis=self.axis,
+            finished=self.finished,
+        )
 
     @property
     def vitals(self) -> list[str]:

@@ -15,6 +15,7 @@ _RENDERERS = {
     "diagnosis as json": ("bedside.report.json", "diagnosis_to_json"),
     "diagnosis as html": ("bedside.report.html", "diagnosis_to_html"),
     "comparison as text": ("bedside.report.comparison", "comparison_to_text"),
+    "run as figure": ("bedside.report.plots.series_figure", "run_figure"),
     "comparison as json": ("bedside.report.comparison", "comparison_to_json"),
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bedside.finding import Diagnosis, Finding, Severity
 from bedside.report import story as told
 from bedside.report.story import Chapter
+from bedside.wording import printable, printable_lines
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -24,7 +25,9 @@ def diagnosis_to_github(diagnosis: Diagnosis) -> str:
     lines.append(
         f"bedside: {name} · {told.how_long(diagnosis)} · {told.headline(diagnosis)} · {missed} of {every} not examined"
     )
-    return "\n".join(lines) + "\n"
+    if said := told.reason(diagnosis):
+        lines.append(f"bedside: {printable(said)}")
+    return printable_lines("\n".join(lines)) + "\n"
 
 
 def _command(chapter: Chapter, diagnosis: Diagnosis) -> str:

@@ -1,7 +1,7 @@
-"""A Diagnosis as HTML: a fragment for notebooks, and a whole page for `bedside report`.
+"""A Diagnosis as an HTML fragment, for notebooks: what a cell shows when its value is a diagnosis.
 
-Self-contained: styles inline, curves as SVG, no script and no request to anywhere. Text takes the page's own
-colour, so that it reads on light and dark alike; everything that comes from a log is escaped.
+Styles inline, curves as SVG, no script and no request to anywhere. Text takes the page's own colour, so that it reads
+on light and dark alike; everything that comes from a log is escaped. `standalone.py` writes the whole report.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from html import escape
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import story as told
 from bedside.report.comparison import summary
-from bedside.report.plots import curve_svg
+from bedside.report.plots.svg import curve_svg
 from bedside.report.questions import harmless
 from bedside.report.story import Chapter
 from bedside.wording import capital, listed, percent, plural, printable, value, words
@@ -65,24 +65,12 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
     return "".join([*parts, "</div>"])
 
 
-def diagnosis_to_page(diagnosis: Diagnosis, pages: Mapping[str, str] | None = None) -> str:
-    """The fragment as a file of its own; the policy in its head forbids every request."""
-    title = escape(f"{told.run_name(diagnosis)}: {diagnosis.verdict}")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title} · bedside</title>"
-        "<style>:root{color-scheme:light dark}body{margin:2em auto;padding:0 1em;max-width:760px}</style>"
-        f"</head><body>{diagnosis_to_html(diagnosis, pages)}</body></html>\n"
-    )
-
-
 def _verdict(diagnosis: Diagnosis) -> str:
     said = told.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; ")
+    reason = f"<p>{_prose(told.reason(diagnosis))}</p>" if told.reason(diagnosis) else ""
     return (
         f"<h2>{_badge(diagnosis.verdict)}{escape(told.run_name(diagnosis))}</h2>"
-        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>'
+        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>{reason}'
     )
 
 

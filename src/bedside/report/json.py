@@ -22,6 +22,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "format": diagnosis.format,
         "steps": diagnosis.steps,
         "verdict": diagnosis.verdict,
+        "reason": diagnosis.reason,
         "findings": [_finding(each) for each in diagnosis.findings],
         "not_examined": [{"code": each.code, "needs": list(each.needs)} for each in diagnosis.not_examined],
         "examined": list(diagnosis.examined),
@@ -29,6 +30,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "axis": diagnosis.axis,
         "differential": [_differential(each) for each in diagnosis.differential],
         "baseline": None if diagnosis.baseline is None else diagnosis.baseline.to_json(),
+        "settled_by": diagnosis.settled_by,
     }
 
 

@@ -9,13 +9,14 @@ from bedside.finding import Diagnosis, Differential, Finding
 from bedside.report import comparison as beside
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, printable_lines, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     whole = told.story(diagnosis)
     name = escaped(told.run_name(diagnosis))
     parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
+    parts += [escaped(told.reason(diagnosis))] if told.reason(diagnosis) else []
     for place, chapter in enumerate(whole.chapters):
         parts += list(_chapter(chapter, diagnosis, full=place == 0))
     parts += map(_question, diagnosis.differential)
@@ -31,7 +32,7 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
         rows = "\n".join(f"- {escaped(group.needs)}: {listed(group.codes, most=8)}" for group in groups)
         summary = f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need"
         parts.append(f"<details><summary>{summary}</summary>\n\n{rows}\n\n</details>")
-    return "\n\n".join(parts) + "\n"
+    return printable_lines("\n\n".join(parts)) + "\n"
 
 
 def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[str]:

@@ -70,11 +70,17 @@ def headline(diagnosis: Diagnosis) -> str:
     parts = [counted({word: stable[word] for word in ("error", "warning", "note")})]
     parts += [plural(previews, "preview finding")] if previews else []
     said = ", ".join(filter(None, parts))
-    if diagnosis.verdict == "unclear":
-        said = "too little was recorded to judge" + (f"; {said}" if said else "")
-    elif diagnosis.verdict == "healthy" and previews:
+    if diagnosis.verdict == "healthy" and previews:
         return f"healthy by the stable rules; {said}"
     return diagnosis.verdict + (f": {said}" if said else "")
+
+
+def reason(diagnosis: Diagnosis) -> str:
+    """Why the verdict is what it is, and what would settle it; nothing for a sick run, whose story says so."""
+    if diagnosis.verdict == "sick":
+        return ""
+    settle = f" To settle it: {diagnosis.settled_by}" if diagnosis.settled_by else ""
+    return diagnosis.reason + settle
 
 
 def run_name(diagnosis: Diagnosis) -> str:
@@ -147,6 +153,12 @@ def shown_curves(diagnosis: Diagnosis, most: int = 6) -> list[str]:
     pointed = diagnosis.primary.series if diagnosis.primary else ()
     keys = [key for key in dict.fromkeys([*usual, *pointed]) if diagnosis.pictures.get(key)]
     return keys[:most] or list(diagnosis.pictures)[:1]
+
+
+def few_curves(diagnosis: Diagnosis, most: int) -> list[str]:
+    """The same for one screen: what the primary finding points at comes before the learning rate."""
+    keys = shown_curves(diagnosis, most=99)
+    return sorted(keys, key=lambda key: key == "lr")[:most]
 
 
 def onset(diagnosis: Diagnosis) -> int | None:

@@ -1,11 +1,11 @@
-"""A Diagnosis as a page of text: the verdict, a small picture, one story, and briefly everything else.
+"""A Diagnosis as text: on one screen the verdict, why, one story and what to try; the rest when it is asked for.
 
 Never wider than 100 columns. `diagnosis_lines` keeps the roles of the parts for a terminal's colours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bedside.finding import Diagnosis, Finding
 from bedside.report import story as told
@@ -17,32 +17,57 @@ from bedside.report.story import Chapter
 from bedside.wording import capital, listed, number, percent, plural, printable, since, span, value, words
 
 CONSEQUENCES, NEEDS = 8, 5  # lines of each at most; the rest is counted
+CURVES, TRIES, OTHERS, REMARKS = 3, 3, 3, 3  # of each on one screen; the rest is counted, and shown with -v
 LABEL = 11  # columns of "how sure", "numbers" and their like
 
 
-def diagnosis_to_text(diagnosis: Diagnosis, width: int = WIDTH) -> str:
-    return plain(diagnosis_lines(diagnosis, width))
+def diagnosis_to_text(diagnosis: Diagnosis, width: int = WIDTH, *, verbose: bool = False) -> str:
+    return plain(diagnosis_lines(diagnosis, width, verbose=verbose))
 
 
-def diagnosis_lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[Line]:
-    """The report, line by line, with the role of each part."""
-    whole = told.story(diagnosis)
-    blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width))]
-    if whole.chapters:
-        blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
-    blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
-    blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
-    blocks.append([each for note in whole.notes for each in _note(note, diagnosis, width)])
-    blocks.append(list(_baseline(diagnosis, width)))
-    blocks.append(list(_about(diagnosis, width)))
-    blocks.append(list(_coverage(diagnosis, width, found=bool(diagnosis.findings))))
+def diagnosis_lines(diagnosis: Diagnosis, width: int = WIDTH, *, verbose: bool = False) -> list[Line]:
+    """The report, line by line, with the role of each part: one screen, or everything with `verbose`."""
+    return _joined(_everything(diagnosis, width) if verbose else _one_screen(diagnosis, width))
+
+
+def _joined(blocks: Sequence[list[Line]]) -> list[Line]:
+    """The blocks with an empty line between them."""
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [line(), *block] if lines else block
     return lines
 
 
+def _one_screen(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
+    whole = told.story(diagnosis)
+    others = [chapter.finding for chapter in whole.chapters[1:]]
+    return [
+        list(_verdict(diagnosis, width)),
+        list(_curves(diagnosis, width, told.few_curves(diagnosis, CURVES))),
+        list(_primary_in_brief(whole.chapters[0], diagnosis, width)) if whole.chapters else [],
+        _in_brief(others, "finding", width),
+        [*_in_brief(whole.notes, "note", width), *_about(diagnosis, width, REMARKS)],
+        list(_baseline(diagnosis, width)),
+        list(_more(diagnosis, width)),
+    ]
+
+
+def _everything(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
+    whole = told.story(diagnosis)
+    blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width, told.shown_curves(diagnosis)))]
+    if whole.chapters:
+        blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
+    blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
+    blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
+    blocks.append([each for note in whole.notes for each in _note(note, width)])
+    blocks.append(list(_baseline(diagnosis, width)))
+    blocks.append(_about(diagnosis, width))
+    blocks.append(list(_coverage(diagnosis, width, found=bool(diagnosis.findings))))
+    return blocks
+
+
 def _verdict(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """The verdict and why; of a sick run the primary finding is the reason, and follows in full."""
     yield from wrapped(
         (told.run_name(diagnosis), "strong"),
         f" · {told.how_long(diagnosis)} · ",
@@ -50,13 +75,19 @@ def _verdict(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
         rest="  ",
         width=width,
     )
+    if diagnosis.reason and diagnosis.verdict != "sick":
+        yield from wrapped(printable(diagnosis.reason), first="  ", width=width)
+    if diagnosis.settled_by:
+        yield from wrapped(
+            ("To settle it: ", "quiet"), printable(diagnosis.settled_by), first="  ", rest="    ", width=width
+        )
 
 
-def _curves(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+def _curves(diagnosis: Diagnosis, width: int, keys: Sequence[str]) -> Iterator[Line]:
     """The curves on one common axis of steps, with the primary finding's onset marked beneath."""
     rows = []
     across = max(16, 48 * width // WIDTH)  # about half a line is left for names and numbers
-    curves = {key: diagnosis.pictures[key] for key in told.shown_curves(diagnosis)}
+    curves = {key: diagnosis.pictures[key] for key in keys}
     first = min((points[0][0] for points in curves.values()), default=0)
     last = max(diagnosis.steps - 1, first)
     for key, points in curves.items():
@@ -79,6 +110,51 @@ def _curves(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
         said = f"{diagnosis.primary.code} begins, {span(marked, marked, diagnosis.axis)}"
         text = f"▲ {said}" if at + 2 + len(said) <= width else f"{said} ▲"
         yield line((" " * (at if text[0] == "▲" else at + 1 - len(text)) + text, diagnosis.primary.severity.word))
+
+
+def _primary_in_brief(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """The finding that explains the others: what, where, since when, how sure, what to try, what it led to."""
+    finding = chapter.finding
+    yield from _title(finding, width)
+    yield from wrapped((printable(finding.message), "strong"), first="  ", width=width)
+    place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
+    yield from wrapped(
+        (f"{capital(told.when(finding, diagnosis))}{place}; {told.how_sure(finding)}.", "quiet"),
+        first="  ",
+        width=width,
+    )
+    if finding.around:
+        yield from wrapped((capital(told.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
+    if chapter.consequences:
+        labels = listed((told.label(each) for each in chapter.consequences), most=4)
+        yield from wrapped((f"Which led to {labels}.", "quiet"), first="  ", width=width)
+    if finding.try_:
+        yield line("  What to try, most likely first:")
+    for place_, each in enumerate(finding.try_[:TRIES], 1):
+        yield from wrapped(capital(printable(each)), first=f"    {place_}. ", width=width)
+
+
+def _in_brief(findings: Sequence[Finding], called: str, width: int) -> list[Line]:
+    """One line each, and how many more there are."""
+    lines = []
+    for each in findings[:OTHERS]:
+        said = f"{told.label(each)}: {printable(each.message)}"
+        lines.append(line((f"{each.severity.word:<7}", each.severity.word), "  " + shortened(said, width - 9)))
+    if (more := len(findings) - OTHERS) > 0:
+        lines.append(line((f"… and {plural(more, f'more {called}')}", "quiet")))
+    return lines
+
+
+def _more(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """What was looked at, and where to read on."""
+    every = len(diagnosis.examined) + len(diagnosis.not_examined)
+    looked = f"{len(diagnosis.examined)} of {plural(every, 'rule')} could look" if every else ""
+    first = next(iter(diagnosis.findings), None)
+    explain = f"bedside explain {first.code}" if first else ""
+    verbose = "-v for numbers, hypotheses, not examined" if every else ""
+    said = " · ".join(filter(None, (looked, explain, verbose)))
+    if said:
+        yield from wrapped((said, "quiet"), width=width)
 
 
 def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
@@ -118,7 +194,7 @@ def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]
     finding = chapter.finding
     yield from _title(finding, width)
     yield from wrapped(printable(finding.message), first="  ", width=width)
-    place = f" in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
+    place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
     yield from wrapped(
         (f"{capital(told.when(finding, diagnosis))}{place}; {told.how_sure(finding)}.", "quiet"),
         first="  ",
@@ -144,7 +220,7 @@ def _led_to(chapter: Chapter, diagnosis: Diagnosis, width: int, *, gap: bool = T
         yield line((f"    … and {plural(more, 'more finding')}", "quiet"))
 
 
-def _note(finding: Finding, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+def _note(finding: Finding, width: int) -> Iterator[Line]:
     yield from wrapped(
         ("note", "note"), f"  {told.label(finding)}: {printable(finding.message)}", rest="      ", width=width
     )
@@ -156,11 +232,15 @@ def _baseline(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
         yield from wrapped((said, "strong"), summary(diagnosis.baseline), rest="  ", width=width)
 
 
-def _about(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
-    if diagnosis.notes:
-        yield line(("About this log:", "quiet"))
-    for note in diagnosis.notes:
-        yield from wrapped((capital(printable(note)), "quiet"), first="  - ", width=width)
+def _about(diagnosis: Diagnosis, width: int, most: int | None = None) -> list[Line]:
+    """What a reader had to assume or repair; in full, or the first `most` in one line each."""
+    lines = [line(("About this log:", "quiet"))] if diagnosis.notes else []
+    for note in diagnosis.notes[:most]:
+        said = capital(printable(note))
+        lines += wrapped((said if most is None else shortened(said, width - 4), "quiet"), first="  - ", width=width)
+    if most is not None and (more := len(diagnosis.notes) - most) > 0:
+        lines.append(line((f"  … and {plural(more, 'more remark')}", "quiet")))
+    return lines
 
 
 def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line]:

@@ -46,7 +46,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, INPUT_RMS, LOSS
-from bedside.rules.advice import moment
+from bedside.rules.advice import clip_gradient, moment
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -92,7 +92,7 @@ def bad_batch(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LOSS.name, INPUT_RMS.name, GRAD_NORM.name],
         try_=(
             f"Look at the batch of {moment(run, step)}: a sample not normalised, a wrong unit, a corrupt file.",
-            "Clip the gradient norm, so that one batch cannot move the weights far: clip_grad_norm_(…, 1.0).",
+            clip_gradient(run),
         ),
     )
 

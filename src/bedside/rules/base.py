@@ -88,8 +88,8 @@ class Rule:
             where=tuple(where),
             evidence=dict(evidence or {}),
             series=tuple(series),
-            could_also_be=tuple(could_also_be),
-            try_=tuple(try_),
+            could_also_be=tuple(filter(None, could_also_be)),
+            try_=tuple(filter(None, try_)),  # advice whose precondition does not hold is empty
             preview=self.preview,
         )
 

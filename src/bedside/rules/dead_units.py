@@ -84,7 +84,9 @@ def dead_units(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[series.key, LOSS.name],
         could_also_be=("A layer wider than the task needs: halve it, and the loss stays where it is.",),
         try_=(
-            lower_learning_rate(run, onset, by=3),
+            lower_learning_rate(run, onset, by=3)
+            if onset > series.first_step
+            else "",  # born dead is no fault of steps
             "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
             "Start with He initialisation and zero biases, and normalise the inputs.",
         ),

@@ -49,7 +49,7 @@ from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outli
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import learning_rate, lower_learning_rate, moment
+from bedside.rules.advice import clip_gradient, go_back, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -57,7 +57,7 @@ from bedside.wording import number
 @dataclass(frozen=True)
 class Limits:
     noise: float = 5.0  # σ of the deviations from the slow shape: pure noise puts no median that far
-    given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (PEERS.md 4, row 19)
+    given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (runmedic: 50 %)
     at_least: float = 0.25  # of the progress, if nothing since the first steps was as bad: half of half
     warming_up: float = 0.05  # of the readings before the onset: untrained outputs say nothing about the task
     doubled: float = 2.0  # without progress to lose: twice its best, which only a positive loss can be
@@ -104,8 +104,10 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "learning rate and the first steps after the resume.",
         ],
         try_=[
-            f"Go back to a checkpoint from before {moment(run, first)}. {lower_learning_rate(run, first)}",
-            "Clip the gradient norm to 1.0, and double the warm-up if the rise began near the learning rate's peak.",
+            lower_learning_rate(run, first),
+            go_back(run, first),
+            clip_gradient(run),
+            "Double the warm-up." if _at_the_peak(run, first) else "",
         ],
     )
 
@@ -159,3 +161,12 @@ def _learning_rate_raised(run: Run, step: int, limits: Limits) -> bool:
     window = max(2, run.steps // 50)
     before, after = learning_rate(run, step - window, step - 1), learning_rate(run, step, step + window)
     return after > limits.raised * before
+
+
+def _at_the_peak(run: Run, step: int) -> bool:
+    """Whether the learning rate had just been warmed up to its peak."""
+    rates = run.series("lr").finite().before(step + 1)
+    if not rates:
+        return False
+    peak = float(run.series("lr").finite().values.max())
+    return rates.last > 0.9 * peak > 0 and float(rates.values[0]) < 0.5 * peak

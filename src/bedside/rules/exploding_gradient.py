@@ -55,7 +55,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import ACTIVATION_RMS, GRAD_NORM, LOSS, LR
-from bedside.rules.advice import lower_learning_rate, moment, one_digit
+from bedside.rules.advice import clip_gradient, lower_learning_rate, moment, one_digit
 from bedside.rules.base import rule
 from bedside.wording import listed, number, percent
 
@@ -253,7 +253,7 @@ def _finding(
             "The peak of the schedule reached: look at the learning rate at that step.",
         ),
         try_=(
-            f"Clip at the norm that was usual: clip_grad_norm_(model.parameters(), {number(one_digit(calm))}).",
+            clip_gradient(run, at=calm),
             lower_learning_rate(run, first),
         ),
         severity=Severity.ERROR if for_good else Severity.WARNING,

@@ -77,6 +77,6 @@ def faded_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=("A loss that begins at its floor (a trained model): evaluate it on the task itself.",),
         try_=(
             "Print the outputs for two different inputs: if they agree, the units in front are dead or saturated.",
-            lower_learning_rate(run, max(0, first - 1)).rstrip(".") + " and begin again.",
+            lower_learning_rate(run, max(0, first - 1)),
         ),
     )

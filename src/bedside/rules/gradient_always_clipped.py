@@ -42,7 +42,7 @@ import numpy as np
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import (
@@ -54,7 +54,7 @@ from bedside.record.vocabulary import (
     LOSS,
     LR,
 )
-from bedside.rules.advice import one_digit
+from bedside.rules.advice import CLIPPING, one_digit
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -103,7 +103,11 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
             "A loss summed over tokens or samples instead of averaged: divide it by their number.",
         ),
         try_=(
-            f"Raise the threshold from {number(threshold)} to about {higher}: only the wild steps should be cut.",
+            Advice(
+                f"Raise the threshold from {number(threshold)} to about {higher}: only the wild steps should be cut.",
+                CLIPPING,
+                1,
+            ),
             f"Or drop the clipping and divide the learning rate by {number(usual / threshold, 2)}: with SGD that is "
             "what you have now.",
         ),

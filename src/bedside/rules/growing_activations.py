@@ -36,11 +36,11 @@ from dataclasses import dataclass
 
 from bedside.analysis.losses import training_loss
 from bedside.analysis.statistics import how_sure, outline
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import ACTIVATION_RMS, LOSS
-from bedside.rules.advice import lower_learning_rate
+from bedside.rules.advice import WEIGHT_DECAY, lower_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import listed, number
 
@@ -75,7 +75,7 @@ def growing_activations(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"growth": affected},
         series=[series.key, LOSS.name],
         try_=(
-            "Put weight decay on the layer in front, or a normalisation behind it.",
+            Advice("Put weight decay on the layer in front, or a normalisation behind it.", WEIGHT_DECAY, 1),
             lower_learning_rate(run, onset, by=3),
         ),
     )

@@ -30,10 +30,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import CLIP_THRESHOLD, GRAD_NORM
-from bedside.rules.advice import one_digit
+from bedside.rules.advice import CLIPPING, one_digit
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -59,5 +59,9 @@ def idle_clipping(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.95,
         evidence={"threshold": threshold, "largest": largest, "usual": norms.median()},
         series=[GRAD_NORM.name, CLIP_THRESHOLD.name],
-        try_=(f"Lower the threshold from {number(threshold)} to about {number(one_digit(3 * largest))}.",),
+        try_=(
+            Advice(
+                f"Lower the threshold from {number(threshold)} to about {number(one_digit(3 * largest))}.", CLIPPING, -1
+            ),
+        ),
     )

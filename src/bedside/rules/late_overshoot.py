@@ -38,10 +38,10 @@ from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.statistics import trend
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.rules.advice import learning_rate, new_learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -83,7 +83,7 @@ def late_overshoot(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[RELATIVE_UPDATE.name, LOSS.name, LR.name, GRAD_NORM.name],
         could_also_be=("A loss at its floor, where only noise is left: look at the validation loss.",),
         try_=(
-            new_learning_rate(rate, rate / 10).rstrip(".")
-            + f" from step {begun:,} on, or decay it to zero by the end.",
+            new_learning_rate(rate, rate / 10),
+            Advice(f"Decay the learning rate to zero by the end, from step {begun:,} on.", LEARNING_RATE, -1),
         ),
     )

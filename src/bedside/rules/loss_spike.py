@@ -48,7 +48,7 @@ from bedside.analysis.statistics.outline import PLACES
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import learning_rate, lower_learning_rate, moment
+from bedside.rules.advice import clip_gradient, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, plural
 
@@ -104,7 +104,7 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
         ],
         try_=[
             f"Look at the batch of {moment(run, step)}, and skip it if it is broken.",
-            "Clip the gradient norm just above its usual value.",
+            clip_gradient(run, at=2 * run.series("grad_norm").median()) if run.has("grad_norm") else "",
             lower_learning_rate(run, step, by=2),
         ],
     )

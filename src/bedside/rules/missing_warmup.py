@@ -44,9 +44,9 @@ from bedside.analysis.statistics import noise_level
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import lower_learning_rate, moment, warm_up
 from bedside.rules.base import rule
-from bedside.wording import count, number
+from bedside.wording import number
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def missing_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LOSS.name, LR.name],
         could_also_be=("A resumed run whose optimizer state was not restored: check the checkpoint.",),
         try_=(
-            f"Warm the learning rate up over the first {count(max(10, run.steps // 20))} steps.",
+            warm_up(run),
             lower_learning_rate(run, int(loss.steps[0]), 3.0),
         ),
     )

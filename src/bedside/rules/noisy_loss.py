@@ -41,11 +41,11 @@ import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.statistics import how_sure, in_blocks, noise_level, outline, trend
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRADIENT_NOISE, RELATIVE_UPDATE
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import BATCH_SIZE, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -86,7 +86,7 @@ def noisy_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "samples of very different kinds (lengths, timesteps): log the loss per kind.",
         ],
         try_=[
-            "Raise the batch size fourfold, or accumulate over four batches: the scatter halves.",
+            Advice("Raise the batch size fourfold, or accumulate over four batches.", BATCH_SIZE, 1),
             "Log the mean of the last 100 steps beside the loss of each.",
         ],
     )
@@ -119,7 +119,7 @@ def _random_steps(run: Run, series: Series, limits: Limits) -> Finding | None:
             "labels that do not belong to their inputs: train on 32 examples; they must be learned by heart."
         ],
         try_=[
-            f"Raise the batch size {number(noise / 2, 1)}-fold, or accumulate over as many batches.",
+            Advice(f"Raise the batch size {number(noise / 2, 1)}-fold, or accumulate as many batches.", BATCH_SIZE, 1),
             lower_learning_rate(run, series.last_step, by=5),
         ],
     )

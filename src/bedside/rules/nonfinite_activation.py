@@ -53,6 +53,7 @@ from bedside.record.vocabulary import LOSS, NONFINITE_ACTIVATIONS
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
 
+SHORT = "Use torch.autocast with dtype=torch.bfloat16, which has float32's range; with float16, use a GradScaler."
 EDGE = "log, sqrt, division or exp at the edge of its domain: add 1e-8 or clamp"
 
 
@@ -86,6 +87,9 @@ def _rehearsed(run: Run, born: Event, limits: Limits) -> Finding:
         place = f", in its own code before `{data['before']}`," if data.get("before") else ""
         message = f"{name}{place} made {what} out of finite inputs at {moment(run, born.step)}."
         advice = [f"In {data['class']}.forward, look for {EDGE}."]
+        if "float16" in data.get("autocast", ()):
+            message = f"{message[:-1]}, under autocast to float16, which ends at 65,504."
+            advice = [SHORT, *advice]
     return _finding(run, born.step, message, advice, where, dict(data), limits)
 
 

@@ -46,7 +46,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import clip_gradient, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, plural
 
@@ -54,7 +54,7 @@ from bedside.wording import number, plural
 @dataclass(frozen=True)
 class Limits:
     share: float = 0.5  # of the readings since the first bad one: skipped steps are a few percent, NaN weights all
-    early: int = 3  # readings: optimisation needs a few steps to blow up, a broken operation none (PEERS.md, 4)
+    early: int = 3  # readings: optimisation needs a few steps to blow up, a broken operation none
     zeros: int = 3  # readings of exactly 0.0 in a row beside NaN gradients: one could be an empty batch
 
 
@@ -140,5 +140,5 @@ def _finding(run: Run, series: Series, first: int, after: NDArray[np.bool_], sta
             "NaN in one batch of the data: run the batch of that step through the model alone.",
             "float16 overflow: repeat the step in float32.",
         ],
-        try_=advice if early else [*reversed(advice), "Clip the gradient norm to 1.0."],
+        try_=advice if early else [*reversed(advice), clip_gradient(run)],
     )

@@ -49,10 +49,10 @@ import numpy as np
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, outline, sways, swings, trend
 from bedside.analysis.statistics.outline import WINDOW
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import LEARNING_RATE, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -134,7 +134,10 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "data that come in blocks of different difficulty: shuffle, and see whether the swings stay.",
             "adversarial or alternating training, where swings are part of it.",
         ],
-        try_=[lower_learning_rate(run, first, by=5), "Decay the learning rate towards the end (cosine to zero)."],
+        try_=[
+            lower_learning_rate(run, first, by=5),
+            Advice("Decay the learning rate towards the end (cosine to zero).", LEARNING_RATE, -1),
+        ],
     )
 
 

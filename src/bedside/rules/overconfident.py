@@ -48,10 +48,10 @@ from bedside.analysis.losses import training_loss, validation_losses, validation
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
 from bedside.analysis.statistics import how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import moment
+from bedside.rules.advice import REGULARISATION, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -69,7 +69,7 @@ class Limits:
 
 FEW_SAMPLES = "a few samples with very large losses: look at the ten worst of the validation set."
 LESS_SURE = (
-    "Label smoothing of 0.1, or twice the weight decay.",
+    Advice("Label smoothing of 0.1, or twice the weight decay.", REGULARISATION, 1),
     "Fit a temperature on the validation set after training.",
 )
 

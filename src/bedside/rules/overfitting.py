@@ -53,10 +53,10 @@ from bedside.analysis.losses import training_loss, validation_losses, validation
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import moment
+from bedside.rules.advice import REGULARISATION, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -67,13 +67,13 @@ class Limits:
     trusted: int = 5  # evaluations: two before the best, three after it
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
-    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
+    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker: 0.1)
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
-    by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (PEERS.md 4, row 82)
+    by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (AUTOTRAINER: 0.1)
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
     learned_out: float = 0.1  # of its first level: a training loss that came down tenfold
     far_below: float = 0.25  # of the best validation loss: regularisation and augmentation make it the higher one
@@ -129,7 +129,7 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         ],
         try_=[
             f"Keep the checkpoint of {moment(run, step)}, and stop there next time.",
-            "More data or augmentation, then more weight decay or dropout (0.1 to 0.3), then a smaller model.",
+            Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1),
         ],
     )
 

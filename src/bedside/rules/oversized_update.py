@@ -54,11 +54,11 @@ import numpy as np
 
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import DEAD_FRACTION, GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.rules.advice import learning_rate, moment, new_learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate, moment, new_learning_rate, warm_up
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -251,7 +251,7 @@ def _finding(
 ) -> Finding:
     old = learning_rate(run, burst.first)
     new = old * burst.target / burst.largest
-    lower = new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Lower the learning rate 100-fold."
+    lower = new_learning_rate(old, new) if new > 0 else Advice("Lower the learning rate 100-fold.", LEARNING_RATE, -1)
     rate = f" (learning rate {number(old)})" if math.isfinite(old) else ""
     return oversized_update.finding(
         f"{what} from {moment(run, burst.first)} on{rate}: {fate}.",
@@ -266,7 +266,7 @@ def _finding(
         ),
         try_=(
             lower,
-            f"Warm the learning rate up over the first {max(10, run.steps // 20):,} steps.",
+            warm_up(run),
         ),
         severity=severity,
     )

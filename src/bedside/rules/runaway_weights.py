@@ -48,11 +48,11 @@ from bedside.analysis.leaf_modules import leaves, places
 from bedside.analysis.optimizers import optimizers, weight_decay
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM, RELATIVE_UPDATE
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import WEIGHT_DECAY, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -109,7 +109,11 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         ),
         try_=(
             lower_learning_rate(run, first),
-            f"Add weight decay{'' if np.isnan(decay) else f' (now {number(decay)})'}: 0.01 to 0.1 with AdamW.",
+            Advice(
+                f"Add weight decay{'' if np.isnan(decay) else f' (now {number(decay)})'}: 0.01 to 0.1 with AdamW.",
+                WEIGHT_DECAY,
+                1,
+            ),
         ),
     )
 

@@ -45,11 +45,11 @@ from bedside.analysis.optimizers import weight_decay
 from bedside.analysis.progress import share_of_loss_won
 from bedside.analysis.statistics import in_blocks
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, PARAM_NORM
-from bedside.rules.advice import learning_rate, one_digit
+from bedside.rules.advice import WEIGHT_DECAY, learning_rate, one_digit
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -107,8 +107,12 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[PARAM_NORM.name, LOSS.name],
         could_also_be=("A penalty on the weights inside the loss: print its share of the loss.",),
         try_=(
-            f"Lower the weight decay {lower}"
-            + (f": now each step takes {number(pull, 2)} of every weight." if math.isfinite(pull) else "."),
+            Advice(
+                f"Lower the weight decay {lower}"
+                + (f": now each step takes {number(pull, 2)} of every weight." if math.isfinite(pull) else "."),
+                WEIGHT_DECAY,
+                -1,
+            ),
         ),
     )
 

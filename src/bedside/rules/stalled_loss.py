@@ -43,9 +43,9 @@ from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import flat_since, how_sure, in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
-from bedside.rules.advice import moment, raise_learning_rate
+from bedside.rules.advice import LEARNING_RATE, NONE, moment, raise_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
@@ -97,7 +97,7 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
             "gradients that do not reach the front of the network: compare the norms of its first and last layers.",
-            "a learning rate that decayed too early: raise it tenfold for a few hundred steps and see.",
+            _decayed(run),
             "too small a model or too little context for the task: overfit one batch.",
         ],
         try_=[
@@ -105,3 +105,12 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             raise_learning_rate(run, series.last_step),
         ],
     )
+
+
+def _decayed(run: Run) -> Advice:
+    """That the rate came down too early, where it came down at all."""
+    rates = run.series("lr").finite()
+    if not rates or rates.last >= 0.5 * float(rates.values.max()):
+        return NONE
+    text = "a learning rate that decayed too early: raise it tenfold for a few hundred steps and see."
+    return Advice(text, LEARNING_RATE, 1)

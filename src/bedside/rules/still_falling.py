@@ -35,6 +35,7 @@ from bedside.analysis.statistics import how_sure, outline, trend
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.rules.advice import train_longer
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -64,5 +65,5 @@ def still_falling(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"fell": -slope.change, "now": now},
         series=[series.key, "lr"],
         could_also_be=["the effect of a learning rate that was just lowered, which does not go on."],
-        try_=[f"Train for half as long again, with the schedule stretched to {int(1.5 * run.steps):,} steps."],
+        try_=[train_longer(run)],
     )

@@ -48,9 +48,9 @@ from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import Blocks, flat_since, how_sure, in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
-from bedside.rules.advice import raise_learning_rate
+from bedside.rules.advice import REGULARISATION, raise_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number, percent, plural
 
@@ -111,7 +111,7 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
             "gradients that do not reach the front of the network: compare the norms of its layers.",
         ],
         try_=[
-            "Take out dropout, weight decay and augmentation, and see whether the training loss falls.",
+            Advice("Take out dropout, weight decay and augmentation, and see if the loss falls.", REGULARISATION, -1),
             raise_learning_rate(run, training.last_step, by=3),
             "Widen the narrowest layer." if narrow else "Double the width of the model.",
         ],

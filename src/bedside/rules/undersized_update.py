@@ -47,11 +47,11 @@ from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
-from bedside.rules.advice import learning_rate, new_learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number, steps
 
@@ -106,7 +106,7 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
             "print the gradient norm.",
         ),
         try_=(
-            new_learning_rate(old, new) if math.isfinite(new) and new > 0 else "Raise the learning rate 100-fold.",
+            new_learning_rate(old, new) if new > 0 else Advice("Raise the learning rate 100-fold.", LEARNING_RATE, 1),
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),
     )

@@ -37,10 +37,10 @@ from dataclasses import dataclass
 
 from bedside.analysis.optimizers import is_scale_free
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, MICRO_BATCHES, TRAINING_FORWARDS
-from bedside.rules.advice import learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -74,5 +74,7 @@ def unscaled_accumulation(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"micro_batches": usual},
         series=[MICRO_BATCHES.name, GRAD_NORM.name],
         could_also_be=("A loss that is already divided by the size of the whole batch: then nothing is wrong.",),
-        try_=(f"Divide each loss: (loss / {amount}).backward(){instead}.",),
+        try_=(
+            Advice(f"Divide each loss: (loss / {amount}).backward(){instead}.", LEARNING_RATE, -1 if instead else 0),
+        ),
     )

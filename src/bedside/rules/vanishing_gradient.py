@@ -51,6 +51,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, RELATIVE_UPDATE
+from bedside.rules.advice import other_nonlinearity
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -108,7 +109,7 @@ def vanishing_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
             "Saturated units: record the activations and look at how many sit at 0 or 1.",
         ),
         try_=(
-            f"Replace sigmoid or tanh in {_named(where)} by ReLU or GELU, with He initialisation.",
+            other_nonlinearity(run, _named(where)),
             f"Put a normalisation or a skip connection across {_named(where)}.",
             f"Train with {max(2, (len(layers) - len(quiet)))} layers instead of {len(layers)}: if that learns, depth "
             "is the cause.",

@@ -41,7 +41,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
-from bedside.rules.advice import moment
+from bedside.rules.advice import clip_gradient, go_back, moment
 from bedside.rules.base import rule
 from bedside.wording import count, listed, number
 
@@ -80,10 +80,11 @@ def weight_jump(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"before": float(norms.values[at - 1]), "after": float(norms.values[at])},
         series=[PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
-        could_also_be=("Weights loaded, averaged or reset by the loop at that step: look for it in the code.",),
+        could_also_be=("One monstrous step: the gradient norm of that step is then far above the usual.",),
         try_=(
-            f"Look at the gradient norm per module and at the batch of step {count(step)}.",
-            f"Clip the gradient, and go back to the checkpoint before step {count(step)}.",
+            f"Look for what was loaded, averaged or reset at step {count(step)}, and at the batch of that step.",
+            go_back(run, step),
+            clip_gradient(run),
         ),
         severity=Severity.WARNING if suffers else Severity.NOTE,
     )

@@ -3,8 +3,8 @@
     {"name": …, "title": …, "kind": …, "page": …, "line": …, "expects": [[…]],
      "runs": {"healthy": {…}, "mild": {…}, …}}
 
-A run has its dose, its curves (`"loss": [[step, value], …]`, a null where the value was NaN or infinite), the gradient,
-update and activation of every layer at the end, in the order of the network, and its diagnosis in words.
+A run has its severity, its curves (`"loss": [[step, value], …]`, a null where the value was NaN or infinite), the
+gradient, update and activation of every layer at the end, in the order of the network, and its diagnosis in words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LAST = 10  # readings at the end that stand for a layer: one batch alone is nois
 
 def curves_of(specimen: Specimen, seed: int, cache: Path = CACHE) -> dict[str, Any]:
     """Everything a card needs to know about a specimen."""
-    severities = [TWIN, *specimen.doses] if specimen.sick else list(specimen.doses)
+    severities = [TWIN, *specimen.severities] if specimen.sick else list(specimen.severities)
     return {
         "name": specimen.name,
         "title": specimen.title,
@@ -55,7 +55,7 @@ def _run(specimen: Specimen, severity: str, run: Run) -> dict[str, Any]:
     diagnosis = examine(run)
     primary = diagnosis.primary
     return {
-        "dose": str(specimen.doses.get(severity, "")),
+        "severity": str(specimen.severities.get(severity, "")),
         "steps": run.steps,
         "curves": {key: points(run.series(key)) for key in SHOWN if run.series(key)},
         "layers": layers(run),

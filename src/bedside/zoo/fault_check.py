@@ -8,7 +8,7 @@ import numpy as np
 
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
-from bedside.zoo.specimen import Harm
+from bedside.zoo.specimen import FaultCheck
 
 LAST = 3  # evaluations at the end that are averaged: one alone is a matter of luck
 
@@ -22,32 +22,32 @@ def at_the_end(run: Run, key: str) -> float:
     return float(np.median(last)) if np.isfinite(last).all() else math.inf
 
 
-def ends_worse(key: str, by: float) -> Harm:
+def ends_worse(key: str, by: float) -> FaultCheck:
     """The sick run ends at least `by` worse on this metric than the twin: lower if it should rise, else higher."""
 
-    def harmed(sick: Run, twin: Run) -> bool:
+    def is_there(sick: Run, twin: Run) -> bool:
         ill, well = at_the_end(sick, key), at_the_end(twin, key)
         return well - ill >= by if goes_up(key) else ill - well >= by
 
-    return harmed
+    return is_there
 
 
-def ends_higher(key: str, times: float) -> Harm:
+def ends_higher(key: str, times: float) -> FaultCheck:
     """The sick run ends at `times` the twin's level or more."""
 
-    def harmed(sick: Run, twin: Run) -> bool:
+    def is_there(sick: Run, twin: Run) -> bool:
         return at_the_end(sick, key) >= times * at_the_end(twin, key)
 
-    return harmed
+    return is_there
 
 
-def ends_lower(key: str, times: float) -> Harm:
+def ends_lower(key: str, times: float) -> FaultCheck:
     """The sick run ends at `times` the twin's level or less."""
 
-    def harmed(sick: Run, twin: Run) -> bool:
+    def is_there(sick: Run, twin: Run) -> bool:
         return at_the_end(sick, key) <= times * at_the_end(twin, key)
 
-    return harmed
+    return is_there
 
 
 def is_lost(sick: Run, twin: Run) -> bool:
@@ -55,7 +55,7 @@ def is_lost(sick: Run, twin: Run) -> bool:
     return not np.isfinite(sick.loss.values).all() and bool(np.isfinite(twin.loss.values).all())
 
 
-def either(*ways: Harm) -> Harm:
+def either(*ways: FaultCheck) -> FaultCheck:
     return lambda sick, twin: any(way(sick, twin) for way in ways)
 
 

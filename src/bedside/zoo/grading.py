@@ -1,7 +1,7 @@
 """Was a specimen recognised? One Row per run: pure arithmetic on a recorded run, its twin and the diagnosis.
 
 *caught*: one of the expected findings is an error or a warning (`preview` if only by a rule that is still one).
-*primary*: the finding told first is an expected one.
+*primary*: the primary finding is an expected one.
 *exact*: besides, every other error or warning is expected too, or folded beneath one that is.
 *onset_error*: the step the expected finding dates the fault to, less the step at which it began.
 *delay*: steps from the fault to the first look at the growing run that found it, looking forty times a run.
@@ -78,7 +78,7 @@ def judge_sick(specimen: Specimen, severity: str, seed: int, run: Run, twin: Run
         onset=str(onset),
         onset_error=str(_nearest(right, onset)) if right else "",
         delay=_delay(specimen, run, onset) if right else "",
-        harmed=_yes(specimen.harm is not None and specimen.harm(run, twin)),
+        harmed=_yes(specimen.fault_check is not None and specimen.fault_check(run, twin)),
         found=_names(alarms),
         broken=_broken(diagnosis),
     )

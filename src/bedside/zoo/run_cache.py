@@ -61,7 +61,7 @@ def run_case(
 ) -> None:
     """Train one run of a specimen into a folder: the same numbers for the same seed, and one thread."""
     sick = specimen.sick and severity != TWIN
-    case = Case(sick, specimen.dose(severity) if sick else None, seed, folder, look)
+    case = Case(sick, specimen.value_of(severity) if sick else None, seed, folder, look)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(seed)

@@ -32,10 +32,10 @@ def rows_of(name: str, seed: int, cache: Path = CACHE) -> list[Row]:
     if seed == ON_SHOW:
         write_gallery(specimen, seed, cache)
     if not specimen.sick:
-        (severity,) = specimen.doses
+        (severity,) = specimen.severities
         return [judge_healthy(specimen, TWIN, seed, recorded(specimen, severity, seed, cache))]
     twin = recorded(specimen, TWIN, seed, cache)
-    sick = [(severity, recorded(specimen, severity, seed, cache)) for severity in specimen.doses]
+    sick = [(severity, recorded(specimen, severity, seed, cache)) for severity in specimen.severities]
     return [judge_healthy(specimen, TWIN, seed, twin)] + [
         judge_sick(specimen, severity, seed, run, twin) for severity, run in sick
     ]
@@ -47,7 +47,7 @@ def score(
     done: Callable[[str, int], None] = lambda name, seed: None,
     processes: int = PROCESSES,
 ) -> list[Row]:
-    """All rows, in the order of the zoo; `done` is told of each specimen and seed as it is finished."""
+    """All rows, in the order of the zoo; `done` is called for each specimen and seed that is finished."""
     found: dict[tuple[str, int], list[Row]] = {}
     os.environ["OMP_NUM_THREADS"] = "1"  # inherited: two processes with two threads each would wait for each other
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
@@ -82,7 +82,7 @@ def write(rows: Iterable[Row], path: Path = TABLE) -> None:
 
 def _in_order(rows: Iterable[Row]) -> Iterator[Row]:
     """As the zoo lists them: the twin first, then by severity and seed; specimens that are gone are left out."""
-    known = [(each.name, severity) for each in ZOO for severity in (TWIN, *each.doses)]
+    known = [(each.name, severity) for each in ZOO for severity in (TWIN, *each.severities)]
     place = {key: number for number, key in enumerate(known)}
     kept = [row for row in rows if (row.specimen, row.severity) in place]
     yield from sorted(kept, key=lambda row: (place[row.specimen, row.severity], row.seed))
@@ -101,7 +101,7 @@ def worse(rows: Iterable[Row], committed: Iterable[Row]) -> list[str]:
         if old.caught == "yes" != row.caught:
             complaints.append(f"{where}: was caught, now {row.found or 'nothing is found'}")
         elif old.primary == "yes" != row.primary:
-            complaints.append(f"{where}: the first thing told was right, now {row.found}")
+            complaints.append(f"{where}: the primary finding was right, now {row.found}")
         if new := set(row.false_alarms.split()) - set(old.false_alarms.split()):
             complaints.append(f"{where}: false alarm {', '.join(sorted(new))}")
     return complaints

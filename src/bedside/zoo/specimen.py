@@ -1,7 +1,7 @@
 """What a specimen is: a page, one function that trains, and what should be said about it.
 
-    @specimen(kind="MLP", expects=[["oversized-update", "diverging-loss"]], doses={"mild": 1.0, "severe": 10.0},
-              harm=ends_worse("val/accuracy", by=0.2))
+    @specimen(kind="MLP", expects=[["oversized-update", "diverging-loss"]], severities={"mild": 1.0, "severe": 10.0},
+              fault_check=ends_worse("val/accuracy", by=0.2))
     def learning_rate_ten(case: Case) -> None: ...
 
 The function's name is the specimen's name (with dashes) and its module's docstring is the page. The sick run and its
@@ -20,7 +20,7 @@ from typing import Any
 from bedside.monitor.monitor import Monitor
 from bedside.record.run import Run
 
-Harm = Callable[[Run, Run], bool]  # of the sick run and its twin: is the fault really there?
+FaultCheck = Callable[[Run, Run], bool]  # of the sick run and its twin: is the fault really there?
 Onset = int | Callable[[Run], int]  # the step at which the fault begins, known or read off the run
 
 
@@ -29,7 +29,7 @@ class Case:
     """One run of a specimen: sick or not, how badly, with which random numbers, recorded where."""
 
     sick: bool
-    dose: Any  # what the severity means to this specimen; None for the twin
+    severity: Any  # what the severity means to this specimen: a rate, a share; None for the twin
     seed: int
     folder: Path
     look: Callable[[Monitor], None] = field(default=lambda monitor: None)  # somebody may be watching
@@ -50,9 +50,9 @@ class Specimen:
     train: Callable[[Case], None]
     page: str
     expects: tuple[tuple[str, ...], ...]  # caught when one name of any group is an error or a warning
-    doses: Mapping[str, Any]
+    severities: Mapping[str, Any]
     onset: Onset
-    harm: Harm | None
+    fault_check: FaultCheck | None
 
     @property
     def sick(self) -> bool:
@@ -78,12 +78,13 @@ class Specimen:
         """Every finding that would be right."""
         return frozenset(name for group in self.expects for name in group)
 
-    def dose(self, severity: str) -> Any:
+    def value_of(self, severity: str) -> Any:
+        """What a severity means to this specimen: `mild` may be a learning rate of 1."""
         from bedside.errors import unknown_name
 
-        if severity not in self.doses:
-            raise unknown_name("severity", severity, self.doses, try_=f"bedside zoo run {self.name}")
-        return self.doses[severity]
+        if severity not in self.severities:
+            raise unknown_name("severity", severity, self.severities, try_=f"bedside zoo run {self.name}")
+        return self.severities[severity]
 
     def onset_in(self, run: Run) -> int:
         return self.onset(run) if callable(self.onset) else self.onset
@@ -93,11 +94,11 @@ def specimen(
     *,
     kind: str,
     expects: Sequence[Sequence[str]],
-    harm: Harm,
-    doses: Mapping[str, Any] | None = None,
+    fault_check: FaultCheck,
+    severities: Mapping[str, Any] | None = None,
     onset: Onset = 0,
 ) -> Callable[[Callable[[Case], None]], Specimen]:
-    """Make a Specimen of a training function; without `doses` there is one severity, called `only`."""
+    """Make a Specimen of a training function; without `severities` there is one severity, called `only`."""
 
     def make(train: Callable[[Case], None]) -> Specimen:
         return Specimen(
@@ -106,9 +107,9 @@ def specimen(
             train=train,
             page=(sys.modules[train.__module__].__doc__ or "").strip(),
             expects=tuple(tuple(group) for group in expects),
-            doses=dict(doses or {"only": None}),
+            severities=dict(severities or {"only": None}),
             onset=onset,
-            harm=harm,
+            fault_check=fault_check,
         )
 
     return make

@@ -9,7 +9,7 @@ from bedside.record.run import Parameter, Run
 
 def as_of(run: Run, step: int) -> Run:
     """Everything recorded up to and including `step`."""
-    series = [run.series(vital, owner).before(step + 1) for vital, owner in run.keys]
+    series = [run.series(vital, owner).before(step + 1) for vital, owner in run.series_keys]
     return Run(
         run.name,
         [each for each in series if each],

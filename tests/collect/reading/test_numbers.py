@@ -58,7 +58,7 @@ def test_every_vital_equals_the_obvious_recomputation(kind, optimizer, tmp_path)
         np.testing.assert_allclose(
             series.values, [v for _, v in kept], rtol=1e-5, atol=1e-7, err_msg=f"{vital} {owner}"
         )
-    assert {owner for _, owner in run.keys if _ == "grad_norm"} == {o for v, o in expected if v == "grad_norm"}
+    assert {owner for _, owner in run.series_keys if _ == "grad_norm"} == {o for v, o in expected if v == "grad_norm"}
 
 
 def test_clipping_is_known_from_the_clip_call(tmp_path):

@@ -113,7 +113,7 @@ def test_saturation_is_where_the_slope_is_under_a_hundredth_of_the_steepest(tmp_
         float((s * (1 - s) < 0.01 / 4).double().mean()), abs=0.02
     )
     assert run.series("saturated_fraction", "head.1").last == 0
-    assert "saturated_fraction" not in [vital for vital, owner in run.keys if owner == "conv"]
+    assert "saturated_fraction" not in [vital for vital, owner in run.series_keys if owner == "conv"]
 
 
 def test_a_container_that_hands_on_its_last_child_is_not_counted_again(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from bedside.diagnosis.hypotheses import differential
 from bedside.finding import Finding, Severity
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.testing import a_run
 
 NOISE = np.random.default_rng(0)
@@ -108,3 +108,88 @@ def test_validation_worse_than_training(name, train, val, cause):
 
 def test_a_finding_that_is_a_cause_itself_raises_no_question():
     assert differential(a_run(loss=CHANCE, lr=1e-9), [primary("stale-optimizer")]) == ()
+
+
+def test_a_network_that_learned_a_part_is_held_back_and_not_torn_from_its_labels():
+    parameters = [Parameter("w", "a", 10, gradient_steps=400, watched_steps=400)]
+    losses = np.concatenate([np.linspace(2.3, 1.4, 100), 1.4 + 0.01 * NOISE.standard_normal(300)])
+    run = a_run(loss=losses, lr=1e-3, relative_update_norm=1e-3, grad_norm={"a": 1.0, "b": 0.5}, parameters=parameters)
+    assert heaviest(run, "underfitting").name == "held-back"
+
+
+def test_a_first_loss_far_above_a_blind_guess_is_a_bad_start():
+    run = a_run(loss=np.geomspace(800, 2, 400), lr=1e-3, grad_norm=np.geomspace(8000, 3, 400), config={"classes": 10})
+    assert heaviest(run, "exploding-gradient").name == "bad-start"
+    late = [*np.full(100, 2.0), *np.geomspace(2, 800, 300)]
+    run = a_run(loss=late, grad_norm=np.linspace(1, 9, 400), relative_update_norm=0.05, config={"classes": 10})
+    assert heaviest(run, "diverging-loss", 100).name == "steps-too-large"
+
+
+def test_a_gradient_that_is_not_finite_where_the_loss_is_points_at_a_formula():
+    losses = calm_then([1.0, *[math.nan] * 199])
+    run = a_run(loss=losses, lr=1e-3, relative_update_norm=1e-3, grad_norm=calm_then([math.nan] * 200))
+    top = heaviest(run, "nonfinite-gradient", 200)
+    assert top.name == "formula"
+    assert any("its slope was not" in sign for sign in top.speaks_for)
+
+
+def test_a_nan_under_autocast_to_float16_is_a_matter_of_precision():
+    born = Event(200, "origin", {"kind": "module", "module": "4", "class": "Linear", "autocast": ["float16"]})
+    finding = primary("nonfinite-activation", 200).with_(evidence={"kind": "module"})
+    losses = calm_then([math.nan] * 200)
+    run = a_run(loss=losses, grad_norm=losses, relative_update_norm=1e-3, events=[born])
+    [question] = differential(run, [finding])
+    assert question.heaviest.name == "precision"
+
+
+def test_a_module_that_made_the_nan_is_the_top_hypothesis_whatever_the_steps_were():
+    born = Event(200, "origin", {"kind": "module", "module": "0", "class": "Standardise", "autocast": []})
+    finding = primary("nonfinite-activation", 200).with_(evidence={"kind": "module"})
+    losses = calm_then([math.nan] * 200)
+    run = a_run(loss=losses, grad_norm=np.linspace(1, 9, 400), relative_update_norm=0.3, lr=0.1, events=[born])
+    [question] = differential(run, [finding])
+    assert question.heaviest.name == "formula"
+    assert question.heaviest.weight > 0.9
+
+
+def test_a_little_growth_of_the_gradient_is_no_sign():
+    norms = [*(np.linspace(1.0, 1.03, 200) + 1e-4 * NOISE.standard_normal(200)), *[math.nan] * 200]
+    run = a_run(loss=calm_then([math.nan] * 200), grad_norm=norms, lr=1e-3, relative_update_norm=1e-3)
+    [question] = differential(run, [primary("nonfinite-loss", 200)])
+    told = [sign for each in question.hypotheses for sign in each.speaks_for]
+    assert not any("grew" in sign for sign in told)
+
+
+def test_a_constant_learning_rate_is_no_peak():
+    run = a_run(loss=calm_then([math.nan] * 200), grad_norm=calm_then([math.nan] * 200), lr=1e-3)
+    [question] = differential(run, [primary("nonfinite-loss", 200)])
+    assert not any("peak" in sign for each in question.hypotheses for sign in each.speaks_for)
+
+
+def test_a_weight_jump_that_was_found_is_the_cause():
+    jump = Finding("WGT103", "weight-jump", Severity.WARNING, "Jumped.", 0.8, 205, 205)
+    run = a_run(loss=calm_then([3.0] * 200), grad_norm=calm_then([3.0] * 200), relative_update_norm=1e-3)
+    [question] = differential(run, [primary("diverging-loss", 200), jump])
+    assert question.heaviest.name == "from-outside"
+
+
+def epochs_at(*steps):
+    return [Event(step, "epoch", {"epoch": n}) for n, step in enumerate(steps)]
+
+
+def test_a_gap_within_the_first_epoch_is_not_learned_by_heart():
+    run = a_run(
+        loss=np.linspace(2.4, 0.02, 400),
+        val_loss=[4.0, 4.4, 4.6, 4.8, 5.0, 5.2, 5.4, 5.6, 5.8, 6.0],
+        events=epochs_at(*range(0, 400, 40)),
+    )
+    [question] = [q for q in differential(run, [primary("overfitting")]) if q.about]
+    by_heart = next(each for each in question.hypotheses if each.name == "learned-by-heart")
+    assert by_heart.weight < 0.2
+
+
+def test_a_tiny_training_loss_makes_no_gap():
+    """0.07 against 0.0008 is 81 times as much, and nothing on the scale of a loss that began at 2.3."""
+    run = a_run(loss=np.geomspace(2.3, 0.0008, 400), val_loss=np.geomspace(2.2, 0.07, 10))
+    for question in differential(run, [primary("overconfident")]):
+        assert not any("times" in sign for each in question.hypotheses for sign in each.speaks_for)

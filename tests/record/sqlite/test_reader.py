@@ -151,7 +151,7 @@ def test_a_copy_of_a_run_that_is_being_written_can_be_read(tmp_path: Path) -> No
     assert open_run(tmp_path / "copy").loss.values.tolist() == list(range(10))
     (tmp_path / "bare").mkdir()
     shutil.copy(tmp_path / "run" / "rank0.sqlite", tmp_path / "bare")
-    assert open_run(tmp_path / "bare").keys == []  # without its log it is the run's beginning, and still a run
+    assert open_run(tmp_path / "bare").series_keys == []  # without its log it is the run's beginning, and still a run
     store.close()
 
 

@@ -40,7 +40,7 @@ def test_a_run_without_a_step_resumes_at_the_beginning(tmp_path: Path) -> None:
     assert store.last_step == -1
     store.close()
     run = open_run(tmp_path)
-    assert (run.keys, run.notes, run.steps) == ([], (), 0)
+    assert (run.series_keys, run.notes, run.steps) == ([], (), 0)
 
 
 def test_from_an_earlier_checkpoint_the_later_branch_wins_and_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_column_without_a_single_reading_is_no_series(tmp_path: Path) -> None:
     scalars = store.declare("scalars", [("loss", ""), ("clip_threshold", "")])
     write(store, scalars, 0, [[1.0, MISSING]])
     store.commit()
-    assert open_run(tmp_path).keys == [("loss", "")]
+    assert open_run(tmp_path).series_keys == [("loss", "")]
     write(store, scalars, 1, [[1.0, 0.5]])
     store.close()
     assert open_run(tmp_path).series("clip_threshold").steps.tolist() == [1]

@@ -91,6 +91,7 @@ class FirstNonfinite(Collector):
         if forward is None or _needs_other_ranks(self.model):
             facts["kind"] = "weights" if facts["weights"] else "unknown"
         else:
+            facts["autocast"] = [str(kind).removeprefix("torch.") for _, kind in forward.autocast]
             try:
                 facts |= self._rehearsed(forward, loss)
             except Exception as error:  # a forward that cannot be repeated, such as one that eats an iterator

@@ -46,10 +46,14 @@ def usual(run: Run, vital: str, first: int, last: int | None = None) -> float:
     return spread_evenly(series.before(last + 1) if last is not None else series).median()
 
 
+def is_alarm(finding: Finding) -> bool:
+    return finding.severity > Severity.NOTE and not finding.preview
+
+
 def alarm(found: Iterable[Finding], *names: str) -> Finding | None:
     """The first alarm of one of these names; notes and previews do not count."""
     for each in found:
-        if each.name in names and each.severity > Severity.NOTE and not each.preview:
+        if each.name in names and is_alarm(each):
             return each
     return None
 
@@ -68,6 +72,11 @@ class Symptom:
 
     def alarm(self, *names: str) -> Finding | None:
         return alarm(self.found, *names)
+
+    @property
+    def others(self) -> list[Finding]:
+        """The other alarms, the likeliest cause first; none of them explains the symptom by the table of links."""
+        return [each for each in self.found if each is not self.finding and is_alarm(each)]
 
 
 def symptom(run: Run, found: Sequence[Finding], names: Sequence[str]) -> Symptom | None:

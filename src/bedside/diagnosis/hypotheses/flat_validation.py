@@ -19,9 +19,9 @@ import numpy as np
 
 from bedside.analysis.chance_levels import chance_level
 from bedside.analysis.losses import is_surrogate, training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import is_rounded, noise_level, repeats_at_end, trend
+from bedside.analysis.statistics import is_rounded, kendall, noise_level, outline, repeats_at_end, theil_sen, trend
 from bedside.analysis.untrained_signs import epochs
-from bedside.diagnosis.hypotheses.evidence import alarm, level_at, level_now, rate_share, usual
+from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, level_at, level_now, rate_share, usual
 from bedside.diagnosis.hypotheses.weights import DECISIVE, HINT, STRONG, Cause, Sign, weighed
 from bedside.finding import Differential, Finding
 from bedside.record.metric_direction import goes_up
@@ -30,23 +30,34 @@ from bedside.record.series import Series, Values
 from bedside.rules.advice import moment
 from bedside.wording import number, percent
 
-FLAT = 1 / 3  # of the run: shorter stretches without a better evaluation are part of any run
-FEWEST = 6  # evaluations: two before the flat stretch and four in it
-WORSE = 0.3  # of the level: a rise that nobody calls flat
-NEGLIGIBLE = 0.005  # of the level: a gain that nobody would wait hours for
-PART = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
-NOISE = 4.0  # σ of an evaluation: the range of thirty readings of pure noise
-STILL = 0.05  # of the level: a training loss that changed by less is as flat as validation
-MUCH = 0.3  # of the level: a fall that is as telling as it gets
-# Validation over training loss: little more than what dropout and batches make; more than that; learned by heart.
-NARROW, WIDE, FAR = 2.0, 3.0, 10.0
-WON = 0.5  # of the first level: more than half is gone, so that most of what can be learned was
-LITTLE = 0.2  # of the first level: less than this was won
-GOOD = 0.9  # a score of 0 to 1 this high leaves little to be won
-GONE, LOW = 0.01, 0.1  # of the learning rate's peak: below what most schedules end at; where they begin to end
-LEFT = 0.3  # of the gradient before: it has not faded
-TINY = 1e-6  # of the weights per step: published guidance for updates that do nothing
-SAME = 3  # equal evaluations in a row: two may be one that was logged twice
+
+@dataclass(frozen=True)
+class Limits:
+    flat: float = 1 / 3  # of the run: shorter stretches without a better evaluation are part of any run
+    evaluations: int = 7  # two before the flat stretch and five in it, fewer of which show no noise of their own
+    worse: float = 0.3  # of the level: a rise that nobody calls flat
+    negligible: float = 0.005  # of the level: a gain that nobody would wait hours for
+    part: float = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
+    noise: float = 3.0  # standard errors of a level: what two levels of one flat curve differ by at most
+    sure: float = 1.64  # standard errors: 95 % on one side
+    chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
+    otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
+    still: float = 0.05  # of the level it began at: a training loss that changed by less is as flat as validation
+    much: float = 0.3  # of that level: a fall that is as telling as it gets
+    narrow: float = 0.05  # of that level, between validation and training: what dropout and small sets make
+    wide: float = 0.1  # of that level: more than that
+    far: float = 0.3  # of that level: learned by heart
+    won: float = 0.5  # of the first level: more than half is gone, so that most of what can be learned was
+    little: float = 0.2  # of the first level: less than this was won
+    good: float = 0.9  # a score of 0 to 1 this high leaves little to be won
+    gone: float = 0.01  # of the learning rate's peak: below what most schedules end at
+    low: float = 0.1  # of the learning rate's peak: where schedules begin to end
+    left: float = 0.3  # of the gradient before: it has not faded
+    tiny: float = 1e-6  # of the weights per step: published guidance for updates that do nothing
+    same: int = 3  # equal evaluations in a row: two may be one that was logged twice
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -63,23 +74,36 @@ class Flat:
     training: Series
 
     @property
+    def began(self) -> float:
+        """The level that training began at: the scale on which later differences are large or small.
+
+        A loss that is negative by design begins anywhere; what it won since is its scale.
+        """
+        if not self.training:
+            return math.nan
+        curve = outline(self.training)
+        return max(abs(curve.start), curve.progress)
+
+    @property
     def fell(self) -> float:
-        """What the training loss lost meanwhile, as a share of the level; NaN if it is not known."""
+        """What the training loss lost meanwhile, as a share of the level it began at; NaN if it is not known."""
         then, now = level_at(self.training, self.since), level_now(self.training)
-        same_kind = self.validation.vital.endswith("loss")
-        level = max(abs(then), abs(self.then) if same_kind else 0.0)
-        return (then - now) / level if level > 0 else math.nan
+        return (then - now) / self.began if self.began > 0 else math.nan
 
     @property
     def gap(self) -> float:
-        """How many times the training loss the validation loss is now; NaN where they cannot be compared."""
-        comparable = self.validation.vital == "val/loss" and len(self.training) and self.training.values.min() > 0
-        return self.now / level_now(self.training) if comparable and self.now > 0 else math.nan
+        """How far validation is above training now, on the same scale; NaN where they cannot be compared."""
+        comparable = self.validation.vital == "val/loss" and self.began > 0
+        return (self.now - level_now(self.training)) / self.began if comparable else math.nan
 
     @property
     def trained(self) -> str:
         then, now = level_at(self.training, self.since), level_now(self.training)
         return f"{number(then)} then, {number(now)} now"
+
+    @property
+    def levels(self) -> str:
+        return f"{number(self.now)} against {number(level_now(self.training))}, which began at {number(self.began)}"
 
     @property
     def repeats(self) -> int:
@@ -98,7 +122,11 @@ class Flat:
 def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
     """The answers, heaviest first; None if validation still improves, or was not looked at often enough."""
     facts = _facts(run, found)
-    if facts is None or not (hypotheses := weighed(CAUSES, facts)):
+    alarms = [each for each in found if is_alarm(each)]
+    first = next((each for each in alarms if each.primary), None)
+    if first is not None and not any(first.name in cause.named_by for cause in CAUSES):
+        return None  # something else is wrong, and the report says what
+    if facts is None or not (hypotheses := weighed(CAUSES, facts, [first] if first else [])):
         return None
     length = max(1, facts.validation.last_step - facts.validation.first_step)
     share = (facts.validation.last_step - facts.since) / length
@@ -112,29 +140,70 @@ def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
 
 def _facts(run: Run, found: Sequence[Finding]) -> Flat | None:
     validation = _validation(run)
-    if validation is None or len(validation) < FEWEST or is_surrogate(run) or alarm(found, *UNSTABLE):
+    if validation is None or len(validation) < LIMITS.evaluations or is_surrogate(run) or alarm(found, *UNSTABLE):
         return None
     index = _flat_since(validation.values)
+    if index is None:
+        return None
     stretch = validation.since(int(validation.steps[index]))
     since, length = stretch.first_step, validation.last_step - validation.first_step
-    if len(stretch) < FEWEST - 2 or length <= 0 or validation.last_step - since < FLAT * length:
+    if length <= 0 or validation.last_step - since < LIMITS.flat * length:
         return None
     then, first, now = level_at(validation, since), float(validation.values[0]), level_now(validation)
     slope = trend(stretch)
-    if slope.falling and -slope.change > NEGLIGIBLE * abs(then):
+    if slope.falling and -slope.change > LIMITS.negligible * abs(then):
         return None  # slowly, but it improves
-    if now - then > WORSE * abs(then):
+    if now - then > LIMITS.worse * abs(then) or _improves_otherwise(run, validation, since):
         return None
     return Flat(run, found, validation, since, first, then, now, training_loss(run).finite())
 
 
-def _flat_since(values: Values) -> int:
-    """Index of the first evaluation after which next to nothing more was won."""
-    lowest_later = np.minimum.accumulate(values[::-1])[::-1]
-    level, won = abs(float(np.median(values[-3:]))), float(values[0] - values.min())
-    slack = max(min(NEGLIGIBLE * level, PART * won), NOISE * noise_level(values))
-    falling = np.flatnonzero(values - lowest_later > slack)
-    return int(falling[-1]) + 1 if len(falling) else 0
+def _improves_otherwise(run: Run, flat: Series, since: int) -> bool:
+    """Whether another score on held-out data went on improving: then the run goes on learning."""
+    for series in validation_metrics(run):
+        turned = -series.finite().values if goes_up(series.vital) else series.finite().values
+        stretch = Series(series.vital, series.owner, series.finite().steps, turned).since(since)
+        if series.vital == flat.vital or len(stretch) < LIMITS.evaluations - 2:
+            continue
+        level = abs(float(stretch.values[0]))
+        room = 1 - level if goes_up(series.vital) and level <= 1 else level
+        if _falls(stretch.values, LIMITS.otherwise * room):
+            return True
+    return False
+
+
+def _flat_since(values: Values) -> int | None:
+    """Index of the first evaluation after which next to nothing more was won; None if it improves to the end.
+
+    The noise is that of the stretch in question: a steep start would make any curve look flat.
+    """
+    won = float(values[0] - values.min())
+    for start in range(len(values) - LIMITS.evaluations + 3):
+        stretch = values[start:]
+        ends = max(2, len(stretch) // 3)
+        before, after = float(np.median(stretch[:ends])), float(np.median(stretch[-ends:]))
+        level = abs(after)
+        slack = LIMITS.noise * noise_level(stretch) / math.sqrt(ends)
+        enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
+        first = float(stretch[0]) - after  # the first evaluation of it may not stand out either
+        stands_out = first > min(enough + LIMITS.noise * noise_level(stretch), LIMITS.still * level)
+        if before - after <= enough and not stands_out and _is_flat(stretch, level):
+            return start
+    return None
+
+
+def _is_flat(values: Values, level: float) -> bool:
+    """Whether a fall that matters is ruled out: many noisy evaluations show it, a few do not."""
+    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
+    error = noise_level(values) * math.sqrt(12 / len(values))  # of a straight line's rise over so many readings
+    return -change + LIMITS.sure * error <= LIMITS.still * level
+
+
+def _falls(values: Values, by: float) -> bool:
+    """Whether evaluations come down more often than chance would have it, and by more than `by`."""
+    tau, p = kendall(values)
+    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
+    return tau < 0 and p < LIMITS.chance and -change > by
 
 
 def _validation(run: Run) -> Series | None:
@@ -149,16 +218,14 @@ def _validation(run: Run) -> Series | None:
 def _convergence(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=STRONG, fell=-STRONG)
     yield from _level(flat, good=STRONG, bad=-STRONG)
-    if flat.repeats >= SAME:
+    if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -DECISIVE)
     if flat.rose > 0:
         yield Sign(f"validation gets worse: {number(abs(flat.then))} then, {number(abs(flat.now))} now", -HINT)
-    if (then := rate_share(flat.run, flat.since)) >= LOW:
+    if (then := rate_share(flat.run, flat.since)) >= LIMITS.low:
         yield Sign(f"it went flat though the learning rate was {percent(then)} of its peak", HINT)
-    elif then < GONE:
+    elif then < LIMITS.gone:
         yield Sign(f"it went flat when the learning rate was {percent(then)} of its peak", -HINT)
-    if bad := alarm(flat.found, *PLATEAUS, *SCHEDULES, "overfitting", "frozen-validation"):
-        yield Sign(f"{bad.name} was found", -STRONG)
 
 
 PLATEAUS = (
@@ -188,49 +255,45 @@ UNSTABLE = (
 def _plateau(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=HINT, fell=-STRONG)
     yield from _level(flat, good=-STRONG, bad=STRONG)
-    if found := alarm(flat.found, *PLATEAUS):
-        yield Sign(f"{found.name} was found", STRONG)
     before, now = usual(flat.run, "grad_norm", 0, flat.since), usual(flat.run, "grad_norm", flat.since)
-    if now < GONE * before:
+    if now < LIMITS.gone * before:
         yield Sign(f"the gradient faded from {number(before)} to {number(now)}", HINT)
-    elif now > LEFT * before:
+    elif now > LIMITS.left * before:
         yield Sign(f"the gradient is still there ({number(before)} before, {number(now)} since)", -HINT)
-    if (then := rate_share(flat.run, flat.since)) >= LOW:
+    if (then := rate_share(flat.run, flat.since)) >= LIMITS.low:
         yield Sign(f"the learning rate was still {percent(then)} of its peak", HINT)
-    elif then < LOW:
-        odds = -STRONG if then < GONE else -HINT
+    elif then < LIMITS.low:
+        odds = -STRONG if then < LIMITS.gone else -HINT
         yield Sign(f"the learning rate was {percent(then)} of its peak: no step could lead away", odds)
-    if flat.repeats >= SAME and flat.fell > STILL:
+    if flat.repeats >= LIMITS.same and flat.fell > LIMITS.still:
         yield Sign("evaluations repeat to the last digit while training moves", -STRONG)
 
 
 def _rate_gone(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=HINT, fell=-STRONG)
     then = rate_share(flat.run, flat.since)
-    if found := alarm(flat.found, *SCHEDULES):
-        yield Sign(f"{found.name} was found", STRONG)
-    if then < LOW:
-        odds = STRONG if then < GONE else HINT
+    if then < LIMITS.low:
+        odds = STRONG if then < LIMITS.gone else HINT
         yield Sign(f"it went flat when the learning rate was {percent(then)} of its peak", odds)
-    elif then >= LOW:
+    elif then >= LIMITS.low:
         yield Sign(f"it went flat while the learning rate was {percent(then)} of its peak", -STRONG)
-    if then < LOW and (falling := _falling_before_the_end_of_the_rate(flat)) is not None:
+    if then < LIMITS.low and (falling := _falling_before_the_end_of_the_rate(flat)) is not None:
         if falling:
             yield Sign("the training loss was still falling when the learning rate went", HINT)
         else:
             yield Sign("the training loss was flat before the learning rate went", -STRONG)
     update = _update_now(flat)
-    if update < TINY:
+    if update < LIMITS.tiny:
         yield Sign(f"a step changes the weights by {number(update)} of their norm", STRONG)
-    elif update > 10 * TINY:
+    elif update > 10 * LIMITS.tiny:
         yield Sign(f"a step still changes the weights by {number(update)} of their norm", -HINT)
 
 
 def _evaluation(flat: Flat) -> Iterator[Sign]:
-    moving = flat.fell > STILL
-    if flat.repeats >= SAME:
+    moving = flat.fell > LIMITS.still
+    if flat.repeats >= LIMITS.same:
         since = int(flat.validation.steps[-flat.repeats])
-        gone = rate_share(flat.run, since) < GONE or _update_now(flat) < TINY
+        gone = rate_share(flat.run, since) < LIMITS.gone or _update_now(flat) < LIMITS.tiny
         if gone and not moving:
             yield Sign("evaluations repeat to the last digit, but the weights no longer move either", -STRONG)
         else:
@@ -239,27 +302,25 @@ def _evaluation(flat: Flat) -> Iterator[Sign]:
         yield Sign("no two evaluations in a row are equal to the last digit", -STRONG)
     if moving and flat.rose <= 0:
         yield Sign(f"the training loss moved on ({flat.trained}), validation went neither up nor down", HINT)
-    elif flat.fell <= STILL and flat.repeats < SAME:
+    elif flat.fell <= LIMITS.still and flat.repeats < LIMITS.same:
         yield Sign(f"the training loss is flat too ({flat.trained})", -HINT)
-    if alarm(flat.found, "frozen-validation"):
-        yield Sign("frozen-validation was found", STRONG)
     if bad := alarm(flat.found, "constant-loss", "step-without-gradient", "nonfinite-loss"):
         yield Sign(f"{bad.name} was found: validation is right to be constant", -DECISIVE)
 
 
 def _overfitting(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=-STRONG, fell=STRONG)
-    if flat.gap > WIDE:
-        odds = STRONG if flat.gap > FAR else HINT
-        yield Sign(f"validation is {number(flat.gap)} times the training loss", odds)
-    elif flat.gap < NARROW:
-        yield Sign(f"validation is only {number(flat.gap)} times the training loss", -HINT)
+    if flat.gap > LIMITS.wide:
+        odds = STRONG if flat.gap > LIMITS.far else HINT
+        yield Sign(f"validation is far above training ({flat.levels})", odds)
+    elif flat.gap < LIMITS.narrow:
+        yield Sign(f"validation is hardly above training ({flat.levels})", -STRONG)
     if flat.rose > 0:
         yield Sign(f"validation gets worse: {number(abs(flat.then))} then, {number(abs(flat.now))} now", STRONG)
-    if flat.repeats >= SAME:
+    else:
+        yield Sign("validation does not get worse", -HINT)
+    if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
-    if found := alarm(flat.found, "overfitting", "overconfident"):
-        yield Sign(f"{found.name} was found", STRONG)
     passes = epochs(flat.run)
     if 0 < passes < 1.5:
         yield Sign("the data went by only once: nothing was seen often enough to be learned by heart", -STRONG)
@@ -269,9 +330,9 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
 
 def _training_too(flat: Flat, *, still: float, fell: float) -> Iterator[Sign]:
     """Whether training stood still as well."""
-    if flat.fell > STILL:
-        yield Sign(f"the training loss went on falling ({flat.trained})", fell * min(1.0, flat.fell / MUCH))
-    elif flat.fell <= STILL and not flat.gap > FAR:  # what is known by heart has nowhere to fall
+    if flat.fell > LIMITS.still:
+        yield Sign(f"the training loss went on falling ({flat.trained})", fell * min(1.0, flat.fell / LIMITS.much))
+    elif flat.fell <= LIMITS.still and not flat.gap > LIMITS.wide:  # what is known by heart has nowhere to fall
         yield Sign(f"the training loss is flat too ({flat.trained})", still)
 
 
@@ -283,11 +344,11 @@ def _level(flat: Flat, *, good: float, bad: float) -> Iterator[Sign]:
         return
     score = _score(flat.run)
     won = (flat.first - flat.now) / abs(flat.first) if flat.first else math.nan
-    if score is not None and score.values[-1] >= GOOD:
+    if score is not None and score.values[-1] >= LIMITS.good:
         yield Sign(f"{score.key} is {number(score.last)}", good)
-    elif won >= WON:
+    elif won >= LIMITS.won:
         yield Sign(f"{percent(won)} of the first level was won", good / 2)
-    elif won < LITTLE:  # a hint only: fine-tuning begins where there is little left to win
+    elif won < LIMITS.little:  # a hint only: fine-tuning begins where there is little left to win
         yield Sign(f"only {percent(max(0.0, won))} of the first level was won", math.copysign(HINT / 2, bad))
 
 
@@ -309,24 +370,33 @@ def _update_now(flat: Flat) -> float:
 def _falling_before_the_end_of_the_rate(flat: Flat) -> bool | None:
     """Whether training still fell in the second half of the steps before the rate was a tenth of its peak."""
     rates = flat.run.series("lr").finite()
-    high = rates.values >= LOW * rates.values.max()
+    high = rates.values >= LIMITS.low * rates.values.max()
     last = int(rates.steps[high.nonzero()[0][-1]])
     before = flat.training.before(last + 1)
-    if len(before) < FEWEST:
+    if len(before) < LIMITS.evaluations:
         return None
     half = before.since((before.first_step + last) // 2)
-    return trend(half if len(half) >= FEWEST else before).falling
+    return trend(half if len(half) >= LIMITS.evaluations else before).falling
 
 
 CAUSES = (
     Cause("normal-convergence", "normal convergence", _convergence),
-    Cause("plateau", "a saddle or a plateau", _plateau, "overfit-one-batch"),
-    Cause("learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate"),
+    Cause("plateau", "a saddle or a plateau", _plateau, "overfit-one-batch", PLATEAUS),
+    Cause(
+        "learning-rate-gone", "a learning rate decayed below usefulness", _rate_gone, "fresh-learning-rate", SCHEDULES
+    ),
     Cause(
         "broken-evaluation",
         "an evaluation that returns the same number or looks at a stale checkpoint",
         _evaluation,
         "repeat-validation",
+        ("frozen-validation",),
     ),
-    Cause("silent-overfitting", "silent overfitting", _overfitting, "evaluate-training-data"),
+    Cause(
+        "silent-overfitting",
+        "silent overfitting",
+        _overfitting,
+        "evaluate-training-data",
+        ("overfitting", "overconfident"),
+    ),
 )

@@ -2,16 +2,18 @@
 
 Published advice has it thus: gradients near zero in all layers with a tiny learning rate point at the schedule, zeros
 at the front alone at vanished gradients or dead units; and when gradients and steps look healthy, what is learned from
-is to blame. The test that settles it is to learn one batch by heart at a fresh learning rate.
+or what learns is to blame. The test that settles it is to learn one batch by heart at a fresh learning rate.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import chance_level
 from bedside.analysis.losses import training_loss
+from bedside.analysis.progress import share_of_loss_won
 from bedside.diagnosis.hypotheses.evidence import Symptom, shares, symptom, usual
 from bedside.diagnosis.hypotheses.weights import DECISIVE, HINT, STRONG, Cause, Sign, weighed
 from bedside.finding import Differential, Finding
@@ -19,49 +21,58 @@ from bedside.record.run import Run
 from bedside.wording import listed, number, percent, plural
 
 SYMPTOMS = ("stuck-from-start", "loss-at-chance", "stalled-loss", "constant-loss", "underfitting")
-FIRST = 0.1  # of the run: "the first steps"
-SMALL, LARGE = 1e-6, 1e-2  # of the weights per step: published guidance for updates that do nothing, and too much
-WRECKING = 0.1  # of the weights in one step: ten such steps replace them
-TINY_RATE = 1e-7  # ten times below the lowest that published recipes use
-LEAPT = 1.5  # times the first loss: the first steps made it worse
-SILENT = 1e-4  # of the largest module's gradient: this part hardly takes part
-HALF = 0.5  # of the modules
+
+
+@dataclass(frozen=True)
+class Limits:
+    early: float = 0.1  # of the run: "the first steps"
+    small: float = 1e-6  # of the weights per step: published guidance for updates that do nothing
+    enough: float = 1e-5  # of the weights per step: ten times that
+    large: float = 1e-2  # of the weights per step: published guidance for updates that are too large
+    wrecking: float = 0.1  # of the weights in one step: ten such steps replace them
+    tiny_rate: float = 1e-7  # ten times below the lowest that published recipes use
+    usual_rate: float = 1e-4  # what published recipes use at least
+    leapt: float = 1.5  # times the first loss: the first steps made it worse
+    silent: float = 1e-4  # of the largest module's gradient: this part hardly takes part
+    half: float = 0.5  # of the modules, or of a layer's units
+    learned: float = 0.2  # of the first loss, or of a blind guess's, was won: there is something to learn
+
+
+LIMITS = Limits()
 
 
 def stuck_loss(run: Run, found: Sequence[Finding]) -> Differential | None:
     stuck = symptom(run, found, SYMPTOMS)
-    if stuck is None or not (hypotheses := weighed(CAUSES, stuck)):
+    if stuck is None or not (hypotheses := weighed(CAUSES, stuck, stuck.others)):
         return None
     return Differential("Why does the loss not fall?", stuck.onset, hypotheses, about=stuck.finding.code)
 
 
 def _too_small(stuck: Symptom) -> Iterator[Sign]:
     update, rate = usual(stuck.run, "relative_update_norm", 0), usual(stuck.run, "lr", 0)
-    if update < SMALL:
+    if update < LIMITS.small:
         yield Sign(f"a step changes the weights by {number(update)} of their norm", STRONG)
-    elif update > 10 * SMALL:
+    elif update > LIMITS.enough:
         yield Sign(f"a step changes the weights by {number(update)} of their norm, which is enough", -STRONG)
-    if rate <= TINY_RATE:
+    if rate <= LIMITS.tiny_rate:
         yield Sign(f"the learning rate is {number(rate)}", STRONG)
-    elif math.isnan(update) and rate >= 1e3 * TINY_RATE:
+    elif math.isnan(update) and rate >= LIMITS.usual_rate:
         yield Sign(f"the learning rate is {number(rate)}, within the usual range", -HINT)
-    if stuck.alarm("undersized-update", "vanished-learning-rate"):
-        yield Sign("undersized updates were found", STRONG)
 
 
 def _too_large(stuck: Symptom) -> Iterator[Sign]:
-    early = int(FIRST * stuck.run.steps)
+    early = int(LIMITS.early * stuck.run.steps)
     updates = stuck.run.series("relative_update_norm").finite().before(early + 1)
     if updates:
         largest = float(updates.values.max())
-        if largest > WRECKING:
+        if largest > LIMITS.wrecking:
             yield Sign(f"an early step changed the weights by {percent(largest)}", STRONG)
-        elif largest < LARGE:
+        elif largest < LIMITS.large:
             yield Sign(f"no early step changed the weights by more than {number(largest)} of their norm", -STRONG)
     losses = training_loss(stuck.run).finite()
     start = losses.before(early + 1).values
     if len(start) > 1 and start[0] > 0:
-        if start.max() > LEAPT * start[0]:
+        if start.max() > LIMITS.leapt * start[0]:
             yield Sign(f"the loss leapt from {number(start[0])} to {number(start.max())} in the first steps", STRONG)
         else:
             yield Sign(f"the first steps did not raise the loss ({number(start[0])})", -HINT)
@@ -72,13 +83,13 @@ def _no_gradient(stuck: Symptom) -> Iterator[Sign]:
     if overall == 0:
         yield Sign("the gradient is exactly zero", DECISIVE)
     parts = shares(stuck.run, 0, stuck.run.steps)
-    silent = [owner for owner, share in parts.items() if share < SILENT]
-    if parts and len(silent) >= HALF * len(parts):
-        yield Sign(f"{listed(silent, most=3)} get less than {SILENT:g} of the largest module's gradient", STRONG)
+    silent = [owner for owner, share in parts.items() if share < LIMITS.silent]
+    if parts and len(silent) >= LIMITS.half * len(parts):
+        yield Sign(f"{listed(silent, most=3)} get less than {LIMITS.silent:g} of the largest module's gradient", STRONG)
     elif parts and not silent:
         yield Sign("every module gets a gradient of the same order", -STRONG)
     dead = {each.owner: each.median() for each in stuck.run.of("dead_fraction")}
-    if dead and max(dead.values()) > HALF:
+    if dead and max(dead.values()) > LIMITS.half:
         worst = max(dead, key=lambda owner: dead[owner])
         yield Sign(f"{percent(dead[worst])} of the units of {worst} are dead", STRONG)
 
@@ -99,26 +110,65 @@ def _not_connected(stuck: Symptom) -> Iterator[Sign]:
 
 
 def _nothing_to_learn(stuck: Symptom) -> Iterator[Sign]:
+    won = share_of_loss_won(stuck.run)
+    if won > LIMITS.learned:
+        yield Sign(f"{percent(won)} of the loss was won: there is something to learn", -DECISIVE)
     losses = training_loss(stuck.run).finite()
     chance = chance_level(stuck.run.config, losses.median()) if losses else None
     if chance is not None:
         yield Sign(f"the loss is that of a blind guess ({chance})", HINT)
-    update = usual(stuck.run, "relative_update_norm", 0)
-    if 10 * SMALL < update < LARGE:
-        yield Sign(f"steps are of a healthy size ({number(update)} of the weights)", HINT)
-    parts = shares(stuck.run, 0, stuck.run.steps)
-    if parts and min(parts.values()) >= SILENT:
-        yield Sign("every module gets a gradient of the same order", HINT)
+    yield from _steps_and_gradients_are_sound(stuck)
     if stuck.alarm("constant-loss"):
         yield Sign("the loss is the same number every time, whatever the labels", -STRONG)
 
 
+def _held_back(stuck: Symptom) -> Iterator[Sign]:
+    won = share_of_loss_won(stuck.run)
+    if won > LIMITS.learned:
+        yield Sign(f"{percent(won)} of the loss was won before it stopped", STRONG)
+    elif won <= LIMITS.learned:
+        yield Sign(f"only {percent(won)} of the loss was won", -STRONG)
+    yield from _steps_and_gradients_are_sound(stuck)
+
+
+def _steps_and_gradients_are_sound(stuck: Symptom) -> Iterator[Sign]:
+    update = usual(stuck.run, "relative_update_norm", 0)
+    if LIMITS.enough < update < LIMITS.large:
+        yield Sign(f"steps are of a healthy size ({number(update)} of the weights)", HINT)
+    parts = shares(stuck.run, 0, stuck.run.steps)
+    if parts and min(parts.values()) >= LIMITS.silent:
+        yield Sign("every module gets a gradient of the same order", HINT)
+
+
 CAUSES = (
-    Cause("steps-too-small", "steps too small to get anywhere", _too_small, "lr-range-test"),
-    Cause("steps-too-large", "first steps that destroyed the initialisation", _too_large, "lr-range-test"),
-    Cause("no-gradient", "dead units or vanished gradients", _no_gradient, "overfit-one-batch"),
     Cause(
-        "not-connected", "weights that the optimizer or the loss does not reach", _not_connected, "overfit-one-batch"
+        "steps-too-small",
+        "steps too small to get anywhere",
+        _too_small,
+        "lr-range-test",
+        ("undersized-update", "vanished-learning-rate", "schedule-ended-early", "scheduler-per-batch"),
+    ),
+    Cause(
+        "steps-too-large",
+        "first steps that destroyed the initialisation",
+        _too_large,
+        "lr-range-test",
+        ("oversized-update",),
+    ),
+    Cause(
+        "no-gradient",
+        "dead units or vanished gradients",
+        _no_gradient,
+        "overfit-one-batch",
+        ("dead-layer", "vanishing-gradient", "dead-units", "saturated-units"),
+    ),
+    Cause(
+        "not-connected",
+        "weights that the optimizer or the loss does not reach",
+        _not_connected,
+        "overfit-one-batch",
+        ("uncovered-parameter", "silent-parameter", "stale-optimizer", "step-without-gradient", "never-stepped"),
     ),
     Cause("nothing-to-learn", "labels that do not belong to their inputs", _nothing_to_learn, "overfit-one-batch"),
+    Cause("held-back", "a network too small, or held back by dropout or weight decay", _held_back, "overfit-one-batch"),
 )

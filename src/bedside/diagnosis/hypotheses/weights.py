@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bedside.diagnosis.experiments import EXPERIMENTS
-from bedside.finding import Hypothesis
+from bedside.finding import Finding, Hypothesis
 
 # Odds at which evidence is worth a mention, strong, and very strong: Kass and Raftery (1995), Bayes factors.
 HINT, STRONG, DECISIVE = math.log(3), math.log(20), math.log(150)
-SHARED = 0.5  # signs of one run are no independent witnesses: each counts half of what it would alone
-ANSWERED = 0.4  # of the causes have a sign, for or against: with fewer, the record does not say
+
+
+@dataclass(frozen=True)
+class Limits:
+    shared: float = 0.5  # signs of one run are no independent witnesses: each counts half of what it would alone
+    answered: float = 0.4  # of the causes have a sign, for or against: with fewer, the record does not say
+    named: float = 4 * DECISIVE  # a rule that names the cause has weighed more than any sum of signs here
+
+
+LIMITS = Limits()
 
 Facts = TypeVar("Facts")
 
@@ -38,12 +46,20 @@ class Cause(Generic[Facts]):
     title: str
     signs: Callable[[Facts], Iterator[Sign]]
     test: str = ""  # name of the test that would confirm it; "" for the harmless explanation
+    named_by: tuple[str, ...] = ()  # rules whose finding is this cause
 
 
-def weighed(causes: Sequence[Cause[Facts]], facts: Facts) -> tuple[Hypothesis, ...]:
-    """Every cause with its weight, heaviest first; empty if the run says too little to weigh them."""
+def weighed(causes: Sequence[Cause[Facts]], facts: Facts, found: Sequence[Finding] = ()) -> tuple[Hypothesis, ...]:
+    """Every cause with its weight, heaviest first; empty if the run says too little to weigh them.
+
+    A cause that a rule has found is the heaviest, whatever the signs: findings and hypotheses are one judgement.
+    """
     seen = [list(cause.signs(facts)) for cause in causes]
-    odds = [SHARED * sum(sign.odds for sign in signs) for signs in seen]
+    first = next((each for each in found if any(each.name in cause.named_by for cause in causes)), None)
+    for cause, signs in zip(causes, seen, strict=True):
+        if first is not None and first.name in cause.named_by:
+            signs.insert(0, Sign(f"{first.name} was found", LIMITS.named))
+    odds = [LIMITS.shared * sum(sign.odds for sign in signs) for signs in seen]
     shares = [math.exp(each - max(odds)) for each in odds]
     every = [
         Hypothesis(
@@ -57,7 +73,7 @@ def weighed(causes: Sequence[Cause[Facts]], facts: Facts) -> tuple[Hypothesis, .
         for cause, signs, share in zip(causes, seen, shares, strict=True)
     ]
     every.sort(key=lambda each: -each.weight)
-    answered = sum(bool(each) for each in seen) >= ANSWERED * len(causes)
+    answered = sum(bool(each) for each in seen) >= LIMITS.answered * len(causes)
     return tuple(every) if answered and every[0].speaks_for else ()
 
 

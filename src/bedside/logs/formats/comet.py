@@ -16,14 +16,17 @@ from bedside.logs.log import Log
 from bedside.logs.numbers import number
 
 MESSAGES = "messages.json"
-MOST_BYTES = 2**30  # of the unpacked messages
+MOST_BYTES = 2**28  # of the unpacked messages: two million metrics
+MOST_EPOCHS = 500_000  # readings by epoch, which are only used where there are none by step
+MOST_PARAMETERS = 10_000
+MOST_DIRECTORY = 2**20  # bytes of the archive's list of files: Comet's has a few lines
 LONGEST_LINE = 2**20
 METRIC = "metric_msg"
 PARAMETER = ("param_msg", "parameter_msg")
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    if not head.startswith(b"PK"):
+    if not head.startswith(b"PK") or not _lists_few_files(path):
         return False
     try:
         with zipfile.ZipFile(path) as archive:
@@ -32,9 +35,21 @@ def recognises(path: Path, head: bytes) -> bool:
         return False
 
 
+def _lists_few_files(path: Path) -> bool:
+    """The list of files stands at the end of an archive, and is read as a whole: it says its own length."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 2**16))
+        end = file.read()
+    at = end.rfind(b"PK\5\6")
+    return at >= 0 and int.from_bytes(end[at + 12 : at + 16], "little") <= MOST_DIRECTORY
+
+
 def read(paths: Sequence[Path], part: str = "") -> Log:
     log = Log("comet")
     epochs: list[tuple[str, float, float]] = []
+    if not _lists_few_files(paths[0]):
+        raise Unreadable("it is no zip, or lists too many files")
     for message in _messages(paths[0], log):
         payload = message.get("payload")
         if not isinstance(payload, dict):
@@ -43,7 +58,8 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
             _metric(payload, log, epochs)
         elif message.get("type") in PARAMETER and isinstance(payload.get("param"), dict):
             found = payload["param"]
-            log.config[str(found.get("paramName"))] = found.get("paramValue")
+            if len(log.config) < MOST_PARAMETERS:
+                log.config[str(found.get("paramName"))] = found.get("paramValue")
     if not log and epochs:  # nothing was logged by step
         log.axis = "epoch"
         for name, epoch, value in epochs:
@@ -63,7 +79,7 @@ def _metric(payload: dict[str, Any], log: Log, epochs: list[tuple[str, float, fl
     if step is not None:
         log.add(name, step, value, log.rows)
         log.rows += 1
-    elif epoch is not None:
+    elif epoch is not None and len(epochs) < MOST_EPOCHS:
         epochs.append((name, epoch, value))
 
 
@@ -80,7 +96,7 @@ def _messages(path: Path, log: Log) -> Iterator[dict[str, Any]]:
                 if isinstance(message, dict):
                     yield message
             if left <= 0:
-                log.note("The archive unpacks to more than a gigabyte of messages: the rest was left out.")
+                log.note("The archive unpacks to more than 256 MB of messages: the rest was left out.")
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as broken:
         raise Unreadable(f"it is no zip with {MESSAGES} ({broken})") from None
     except Exception as broken:  # zlib.error and friends are private to the codec

@@ -5,22 +5,29 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
+
+import numpy as np
 
 from bedside.logs.formats.base import Format, Unreadable, encoding_of
-from bedside.logs.hidden_nan import recover_nans
-from bedside.logs.log import Column, Log
+from bedside.logs.hidden_nan import Numbers, recover_nans, with_gaps, without_gaps
+from bedside.logs.log import MOST_COLUMNS, Column, Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 from bedside.logs.step_axis import axis_of, find_axis
 from bedside.naming.metric_names import read_name
+from bedside.record.missing import MISSING, is_missing
 
-MOST_COLUMNS = 20_000
+MOST_CELLS = 25_000_000  # numbers of one table, eight bytes each
+CELLS_AT_A_TIME = 200_000
+LONGEST_LINE = 2**20
 _POINT = re.compile(r"\s*[-+]?\d+\.\d")
 _COMMA = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
 COMMENT = "# "  # not "#,loss", where # is a column
-LOOKED_AT = 3  # rows that must be all numbers where no column tells the step
+LOOKED_AT = 3  # rows that must be all numbers where no column has the step
 
 
 def delimiter_of(line: str) -> str:
@@ -34,7 +41,7 @@ def header_of(head: bytes) -> list[str]:
     lines = head.decode("utf-8-sig", errors="replace").splitlines() if head.strip() else []
     line = next((line for line in lines if not line.startswith(COMMENT)), "")
     delimiter = delimiter_of(line)
-    if delimiter not in line or len(line) > 2**20:
+    if delimiter not in line or len(line) > LONGEST_LINE:
         return []
     try:
         names = next(csv.reader([line], delimiter=delimiter), [])
@@ -65,66 +72,90 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, rename: dict[str, str] | None = None) -> Log:
     """A table with one row per record. A blank cell is a missing reading unless its siblings say otherwise."""
-    names, columns, damaged = cells(path)
-    names = [(rename or {}).get(name, name) for name in names]
+    table = read_cells(path)
+    names = [(rename or {}).get(name, name) for name in table.names]
     log = Log(format)
-    if damaged:
-        log.note(f"{len(damaged)} rows are damaged; what is left of them was read.")
-    numbers = [_numbers(column) for column in columns]
-    fill_log(log, names, numbers)
-    blank = blank_may_be_nan and any(None in column for column in numbers)
-    if blank and not any(cell.strip().lower() in ("nan", "-nan") for column in columns for cell in column):
-        recover_nans(log, names, numbers, damaged)
+    if table.damaged:
+        log.note(f"{len(table.damaged)} rows are damaged; what is left of them was read.")
+    fill_log(log, names, table.columns)
+    blank = blank_may_be_nan and any(is_missing(column).any() for column in table.columns)
+    if blank and not any((np.isnan(column) & ~is_missing(column)).any() for column in table.columns):
+        recover_nans(log, names, table.columns, table.damaged)
     return log
 
 
-def _numbers(column: Sequence[str]) -> Sequence[float | None]:
-    try:
-        return list(map(float, column))  # by far the quickest, and nearly every column is like that
-    except ValueError:
-        return [number(cell) for cell in column]
+@dataclass
+class Table:
+    """Header, columns of numbers (MISSING where a cell held none), and the rows that were not as long as the header."""
+
+    names: list[str]
+    columns: list[Numbers]
+    damaged: set[int]
 
 
-def cells(path: Path) -> tuple[list[str], list[tuple[str, ...]], set[int]]:
-    """Header, columns of text, and the numbers of the rows that had to be padded or cut to the header's length."""
+def read_cells(path: Path) -> Table:
+    """All numbers of a table, a few rows at a time: text takes ten times the memory of the numbers in it."""
     with open(path, encoding=encoding_of(path), errors="replace", newline="") as file:
-        first = file.readline(2**20)
+        first = file.readline(LONGEST_LINE)
         while first.startswith(COMMENT):
-            first = file.readline(2**20)
+            first = file.readline(LONGEST_LINE)
         delimiter = delimiter_of(first)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
         if not names or len(names) > MOST_COLUMNS:
             raise Unreadable("its first line is no header")
-        rows: list[list[str]] = []
+        columns = [array("d") for _ in names]
         damaged: set[int] = set()
-        width = len(names)
-        reader = csv.reader((line.replace("\0", "") for line in file), delimiter=delimiter)
-        while True:
-            try:
-                for row in reader:
-                    if len(row) == width:
-                        rows.append(row)
-                    elif len(row) > width:
-                        if any(cell.strip() for cell in row[width:]):
-                            damaged.add(len(rows))
-                        rows.append(row[:width])
-                    elif row:
-                        damaged.add(len(rows))
-                        rows.append(row + [""] * (width - len(row)))
-                break
-            except csv.Error:
-                damaged.add(len(rows))
-    columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
-    if delimiter == ";":
-        columns = _decimal_points(columns)
-    return _unique(names), columns, damaged
+        commas: bool | None = None if delimiter == ";" else False  # whether 1,25 is 1.25
+        for rows in _some_rows(_lines(file), delimiter, len(names), damaged):
+            cells = list(zip(*rows, strict=True))
+            if commas is None:
+                commas = not any(_POINT.match(cell) for column in cells for cell in column)
+            for column, text in zip(columns, cells, strict=True):
+                column.extend(_numbers([_COMMA.sub(r"\1.\2", cell) for cell in text] if commas else text))
+            if len(columns) * len(columns[0]) > MOST_CELLS:
+                raise Unreadable(f"it has more than {MOST_CELLS // 10**6} million cells")
+    return Table(_unique(names), [np.frombuffer(column) if column else np.empty(0) for column in columns], damaged)
 
 
-def _decimal_points(columns: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """`1,25` between semicolons is 1.25, unless the table has decimal points as well."""
-    if any(_POINT.match(cell) for column in columns for cell in column):
-        return list(columns)
-    return [tuple(_COMMA.sub(r"\1.\2", cell) for cell in column) for column in columns]
+def _lines(file: TextIO) -> Iterator[str]:
+    while line := file.readline(LONGEST_LINE):
+        yield line.replace("\0", "")
+
+
+def _some_rows(lines: Iterator[str], delimiter: str, width: int, damaged: set[int]) -> Iterator[list[list[str]]]:
+    """Rows of the header's length, a few at a time; those that had to be padded or cut are noted as damaged."""
+    rows: list[list[str]] = []
+    done = 0
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        try:
+            for row in reader:
+                if len(row) == width:
+                    rows.append(row)
+                elif len(row) > width:
+                    if any(cell.strip() for cell in row[width:]):
+                        damaged.add(done + len(rows))
+                    rows.append(row[:width])
+                elif row:
+                    damaged.add(done + len(rows))
+                    rows.append(row + [""] * (width - len(row)))
+                if len(rows) * width >= CELLS_AT_A_TIME:
+                    yield rows
+                    done, rows = done + len(rows), []
+            break
+        except csv.Error:
+            damaged.add(done + len(rows))
+    if rows:
+        yield rows
+
+
+def _numbers(column: Sequence[str]) -> Iterable[float]:
+    try:
+        return list(map(float, column))  # by far the quickest, and nearly every column is like that
+    except ValueError:
+        if not any(column):
+            return [MISSING] * len(column)
+        return [MISSING if not cell or (value := number(cell)) is None else value for cell in column]
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -136,23 +167,22 @@ def _unique(names: Iterable[str]) -> list[str]:
     return unique
 
 
-def fill_log(log: Log, names: Sequence[str], numbers: Sequence[Sequence[float | None]]) -> None:
-    """Columns of numbers (None is missing) into the log, along the best axis there is."""
-    usable = [name for name, column in zip(names, numbers, strict=True) if any(v is not None for v in column)]
-    rows = len(numbers[0]) if numbers else 0
-    axis = axis_of(usable, lambda name: numbers[list(names).index(name)], rows)
-    log.axis, steps = axis.kind, axis.steps
+def fill_log(log: Log, names: Sequence[str], columns: Sequence[Numbers]) -> None:
+    """Columns of numbers into the log, along the best axis there is."""
+    gaps = [is_missing(column) for column in columns]
+    usable = [name for name, gap in zip(names, gaps, strict=True) if not gap.all()]
+    rows = len(columns[0]) if columns else 0
+    axis = axis_of(usable, lambda name: with_gaps(columns[list(names).index(name)]), rows)
+    log.axis, steps = axis.kind, without_gaps(axis.steps)
+    untimed = is_missing(steps)
     if axis.note:
         log.note(axis.note)
-    for name, column in zip(names, numbers, strict=True):
-        if name in axis.told_by or name not in usable:
+    for name, column, gap in zip(names, columns, gaps, strict=True):
+        if name in axis.read_from or name not in usable:
             continue
-        kept = [i for i, (s, v) in enumerate(zip(steps, column, strict=True)) if v is not None and s is not None]
-        log.columns[name] = Column(
-            array("d", [steps[i] for i in kept]),  # type: ignore[misc]  # those that are None are not kept
-            array("d", [column[i] for i in kept]),  # type: ignore[misc]
-            array("d", kept),
-        )
+        kept = np.flatnonzero(~(gap | untimed))
+        filled = (steps[kept], column[kept], kept.astype(float))
+        log.columns[name] = Column(*(array("d", each.tobytes()) for each in filled))
     log.rows = rows
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from bedside.logs.formats.base import Format, Unreadable, head_of, text_of
 from bedside.logs.formats.csv import fill_log, header_of, read_table
 from bedside.logs.formats.json_records import flat
+from bedside.logs.hidden_nan import without_gaps
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.step_axis import find_axis
@@ -56,7 +57,7 @@ def _history(path: Path) -> Log:
     log = Log("keras", axis="epoch")
     if any(SPARSE * len(column) <= length for column in columns.values()):
         log.note("Its lists have different lengths: each was spread over the whole run.")
-    fill_log(log, list(columns), [_spread(column, length) for column in columns.values()])
+    fill_log(log, list(columns), [without_gaps(_spread(column, length)) for column in columns.values()])
     return log
 
 

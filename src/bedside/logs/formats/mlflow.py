@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from bedside.logs.formats.base import Format, Unreadable, text_of
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
+from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 
 LARGEST = sys.float_info.max  # what MLflow writes for infinity
 RUN_FILE = "meta.yaml"
 FINISHED = {"FINISHED": True, "3": True, "FAILED": False, "4": False, "KILLED": False, "5": False}
 MOST_METRICS = 20_000
+MOST_PARAMETERS = 1000
 MOST_BYTES = 2**28
 
 
@@ -54,14 +57,17 @@ def _read_database(path: Path, run: str) -> Log:
         if row is None:
             raise Unreadable(f"it has no run {run!r}")
         run, log.config["run_name"], log.finished = str(row[0]), row[1], FINISHED.get(str(row[2]))
-        log.config.update(connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,)))
+        if "params" in tables_of(path):
+            said = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,))
+            log.config.update(said.fetchmany(MOST_PARAMETERS))
         log.config = {str(key): _plain(value) for key, value in log.config.items()}
         query = "SELECT key, step, value, timestamp, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, rowid"
         name, column = None, Column()
         for key, step, value, time, is_nan in connection.execute(query, (run,)):
             if key != name:
                 name = key
-                column = log.columns.setdefault(str(key), Column())
+                known = log.column(str(key))
+                column = Column() if known is None else known  # one too many is read and thrown away
             column.append(_number(step), math.nan if is_nan else _number(value), _number(time))
     return log
 
@@ -81,11 +87,12 @@ def _read_files(folder: Path) -> Log:
     log.finished = FINISHED.get(str(meta.get("status")))
     metrics = folder / "metrics"
     damaged = 0
-    for path in sorted(metrics.rglob("*"))[:MOST_METRICS]:
-        if path.is_file() and not path.is_symlink():
+    root = folder.resolve()
+    for path in sorted(islice(metrics.rglob("*"), MOST_METRICS)):
+        if may_open(path, root):
             damaged += _read_metric(path, path.relative_to(metrics).as_posix(), log)
-    for path in sorted((folder / "params").glob("*"))[:1000]:
-        if path.is_file() and not path.is_symlink():
+    for path in sorted(islice((folder / "params").glob("*"), MOST_PARAMETERS)):
+        if may_open(path, root):
             log.config[path.name] = _plain(text_of(path, 2**20).strip())
     if damaged:
         log.note(f"{damaged} damaged lines were left out.")

@@ -1,7 +1,7 @@
 """SQLite files of other tools, opened so that nothing is written and nothing waits for long.
 
-A foreign database may be hostile or broken: it is opened read only, without extensions, and a query that takes
-too many steps is stopped.
+A foreign database may be hostile or broken: it is opened read only, without extensions, and behind the fences that
+records of our own have as well.
 """
 
 from __future__ import annotations
@@ -13,29 +13,23 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bedside.logs.formats.base import Unreadable
+from bedside.record.sqlite.fences import fence, require_plain_files, require_plain_tables
 
 MAGIC = b"SQLite format 3\0"
+MOST_TABLES = 1000  # tools have a few dozen
 PATIENCE = 5.0  # seconds to wait for a writer's lock
-MOST_STEPS = 400  # times a million virtual machine steps: minutes of work, after which a query is stopped
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection; what SQLite complains about becomes Unreadable."""
     try:
+        require_plain_files(path)
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=PATIENCE)
-    except sqlite3.Error as broken:
+    except (sqlite3.Error, ValueError) as broken:
         raise Unreadable(f"SQLite cannot open it ({broken})") from None
-    left = MOST_STEPS
-
-    def count() -> int:
-        nonlocal left
-        left -= 1
-        return left < 0
-
     try:
-        connection.set_progress_handler(count, 1_000_000)
-        connection.execute("PRAGMA trusted_schema = OFF")
+        fence(connection)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         yield connection
     except (sqlite3.Error, OverflowError, UnicodeError) as broken:  # its complaints quote what they complain about
@@ -47,5 +41,15 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def tables_of(path: Path) -> set[str]:
+    """The plain tables: a view or a computed column may take for ever to read."""
     with reading(path) as connection:
-        return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        names = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {name for name in names[:MOST_TABLES] if _is_plain(connection, name)}
+
+
+def _is_plain(connection: sqlite3.Connection, name: str) -> bool:
+    try:
+        require_plain_tables(connection, [name])
+    except ValueError:
+        return False
+    return True

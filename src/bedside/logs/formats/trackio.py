@@ -11,6 +11,8 @@ from bedside.logs.formats.json_records import flat
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Log
 
+MOST_CONFIGS = 100  # of one run, which has one
+
 
 def recognises(path: Path, head: bytes) -> bool:
     if not head.startswith(MAGIC):
@@ -40,7 +42,8 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
             found = _json(metrics)
             if found and isinstance(step, int):
                 log.add_row(step, flat(found))
-        for (config,) in connection.execute("SELECT config FROM configs WHERE run_name = ?", (run,)):
+        said = connection.execute("SELECT config FROM configs WHERE run_name = ?", (run,))
+        for (config,) in said.fetchmany(MOST_CONFIGS):
             log.config.update(_json(config))
     log.config["run_name"] = run
     return log

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bedside.logs.formats.base import Format, Unreadable, head_of
-from bedside.logs.formats.csv import cells, fill_log, header_of
+from bedside.logs.formats.csv import fill_log, header_of, read_cells
 from bedside.logs.log import Log
-from bedside.logs.numbers import number
 
 AXES = ("Step", "trainer/global_step", "Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "epoch")
 BETWEEN = " - "
@@ -30,7 +29,8 @@ def parts(path: Path) -> list[str]:
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
-    names, columns, _ = cells(paths[0])
+    table = read_cells(paths[0])
+    names = table.names
     runs = parts(paths[0])
     if not runs:
         raise Unreadable("none of its columns is `run - metric`")
@@ -41,7 +41,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
         if owner == run and not metric.endswith(BOUNDS) and not metric.startswith("_step"):
             wanted[i] = metric
     log = Log("wandb-export")
-    fill_log(log, list(wanted.values()), [[number(cell) for cell in columns[i]] for i in wanted])
+    fill_log(log, list(wanted.values()), [table.columns[i] for i in wanted])
     log.config["run_name"] = run
     return log
 

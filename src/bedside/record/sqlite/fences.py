@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from pathlib import Path
 
 LONGEST_CELL = 2**26  # bytes: a block of a record has 2**22 of values, and the names of its columns a few million
 STEPS_AT_A_TIME = 1_000_000  # virtual machine steps after which SQLite asks whether to go on: about ten milliseconds
@@ -20,6 +21,14 @@ def fence(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
     limit_steps(connection)
+
+
+def require_plain_files(path: Path) -> None:
+    """SQLite opens its own files beside a database by their names: a pipe or a link in their place is refused."""
+    for suffix in ("-wal", "-shm", "-journal"):
+        beside = path.with_name(path.name + suffix)
+        if beside.is_symlink() or (beside.exists() and not beside.is_file()):
+            raise ValueError(f"{beside.name} beside it is not a plain file")
 
 
 def limit_steps(connection: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bedside.record.sqlite.blocks import size_of
-from bedside.record.sqlite.fences import fence, require_plain_tables
+from bedside.record.sqlite.fences import fence, require_plain_files, require_plain_tables
 from bedside.record.sqlite.migrations import FORMAT_VERSION, TABLES, upgrade, version_of
 from bedside.record.sqlite.run_folder import damaged
 from bedside.record.sqlite.schema import rows_table
@@ -47,6 +47,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        require_plain_files(path)
+    except ValueError as refused:
+        raise damaged(path, refused) from refused
     log = path.with_name(path.name + "-wal")
     has_log = log.exists() and log.stat().st_size > 0
     if not has_log and not path.stat().st_size:

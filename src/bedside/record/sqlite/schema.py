@@ -78,6 +78,6 @@ def rank_file(run_dir: Path, rank: int) -> Path:
 
 
 def ranks_in(run_dir: Path) -> list[int]:
-    """The ranks that have a file in this folder."""
-    found = (RANK_FILE.fullmatch(path.name) for path in run_dir.iterdir())
-    return sorted(int(match[1]) for match in found if match)
+    """The ranks that have a file in this folder; what is called like one but is a pipe or a folder is none."""
+    found = ((RANK_FILE.fullmatch(path.name), path) for path in run_dir.iterdir())
+    return sorted(int(match[1]) for match, path in found if match and path.is_file())

@@ -27,7 +27,7 @@ PIECES = 8
 @specimen(
     kind="MLP",
     expects=[["unscaled-accumulation"]],
-    harm=lambda sick, twin: first_norms(sick) > 2.5 * first_norms(twin),
+    fault_check=lambda sick, twin: first_norms(sick) > 2.5 * first_norms(twin),
 )
 def accumulation_not_divided(case: Case) -> None:
     task = data.digits(case.seed)

@@ -8,7 +8,7 @@ is computed correctly and falls; the accuracy stays at chance.
 Validation loss and accuracy tell opposite stories, from the first evaluation on: before it there is no accuracy.
 
 ## Source
-Seed 2, "val loss good but metric bad: metric implementation bug".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong metric computation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import accuracy, cross_entropy
     kind="MLP",
     expects=[["loss-without-accuracy", "metric-loss-disagreement"]],
     onset=first_evaluation,
-    harm=ends_worse("val/accuracy", by=0.5),
+    fault_check=ends_worse("val/accuracy", by=0.5),
 )
 def accuracy_of_the_wrong_column(case: Case) -> None:
     task = data.digits(case.seed)

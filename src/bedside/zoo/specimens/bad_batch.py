@@ -25,9 +25,9 @@ FAULT = 200
 @specimen(
     kind="MLP",
     expects=[["loss-spike", "bad-batch", "extreme-input"]],
-    doses={"mild": 30.0, "marked": 100.0, "severe": 1000.0},
+    severities={"mild": 30.0, "marked": 100.0, "severe": 1000.0},
     onset=FAULT,
-    harm=lambda sick, twin: float(sick.loss.values[FAULT]) > 5 * float(twin.loss.values[FAULT]),
+    fault_check=lambda sick, twin: float(sick.loss.values[FAULT]) > 5 * float(twin.loss.values[FAULT]),
 )
 def bad_batch(case: Case) -> None:
     task = data.clusters(case.seed)
@@ -35,7 +35,7 @@ def bad_batch(case: Case) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 128)):
-            x = x * case.dose if case.sick and step == FAULT else x
+            x = x * case.severity if case.sick and step == FAULT else x
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

@@ -8,7 +8,8 @@ undoes what the last one did.
 A loss that swings between zero and ten times its mean at every step.
 
 ## Source
-The seed lesson: Var(loss of a batch) = Var(loss) / batch size.
+McCandlish et al. (2018), An empirical model of large-batch training: the variance of a batch's gradient falls with
+its size.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["noisy-loss", "oscillating-loss", "oversized-update", "erratic-validation", "diverging-loss"]],
-    doses={"mild": 4, "marked": 2, "severe": 1},
-    harm=ends_higher("val/loss", times=2),
+    severities={"mild": 4, "marked": 2, "severe": 1},
+    fault_check=ends_higher("val/loss", times=2),
 )
 def batch_of_two(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    size = case.dose if case.sick else 64
+    size = case.severity if case.sick else 64
     train(case, model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.8), task, steps=500, batch=size)

@@ -8,7 +8,8 @@ weights are thrown off and need a dozen steps to recover.
 Spikes of the loss and of the gradient norm, again and again, each with an input far out of range.
 
 ## Source
-Seed 2, "training loss spikes then recovers: a bad batch"; seed 3, "sudden loss spikes".
+Chowdhery et al. (2022), PaLM: Scaling language modeling with Pathways, section 5.1: spikes that certain batches
+bring.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ def _first_that_hurts(run: Run) -> int:
 @specimen(
     kind="MLP",
     expects=[["loss-spike", "bad-batch", "extreme-input", "exploding-gradient"]],
-    doses={"mild": 200.0, "marked": 500.0, "severe": 2000.0},
+    severities={"mild": 200.0, "marked": 500.0, "severe": 2000.0},
     onset=_first_that_hurts,
-    harm=lambda sick, twin: sick.loss.values[70:].max() > 2 * twin.loss.values[70:].max(),
+    fault_check=lambda sick, twin: sick.loss.values[70:].max() > 2 * twin.loss.values[70:].max(),
 )
 def batch_outliers(case: Case) -> None:
     task = data.images(case.seed)
@@ -42,7 +43,7 @@ def batch_outliers(case: Case) -> None:
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 64)):
             x = x.flatten(1)
-            x[:8] *= case.dose if case.sick and step % 50 == 20 and step > 50 else 1.0
+            x[:8] *= case.severity if case.sick and step % 50 == 20 and step > 50 else 1.0
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

@@ -8,7 +8,7 @@ targets at once is their mean, so the network learns to answer that, for every p
 A loss that sinks to the variance of the targets and stays; the shapes of answers and targets.
 
 ## Source
-The issue's list; torch warns about it for MSELoss, but not for a hand-written one.
+torch warns about it for MSELoss, but not for a hand-written one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["broadcast-loss", "loss-at-chance", "stuck-from-start", "underfitting"]],
-    harm=ends_worse("val/loss", by=0.2),
+    fault_check=ends_worse("val/loss", by=0.2),
 )
 def broadcast_loss(case: Case) -> None:
     task = data.diabetes(case.seed)

@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["clipping-scaled-gradients", "gradient-always-clipped", "undersized-update", "stuck-from-start"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def clipping_scaled_gradients(case: Case) -> None:
     task = data.digits(case.seed)

@@ -8,7 +8,8 @@ length; with plain SGD that is a learning rate a hundred times smaller than it s
 The clipped norm is exactly the threshold at every step; the loss falls far too slowly.
 
 ## Source
-Seed 2, "gradient clipping too aggressive"; seed 3, "stuck at clipping threshold".
+Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks: how to choose the
+threshold.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="LSTM",
     expects=[["gradient-always-clipped"]],
-    doses={"mild": 0.05, "marked": 0.01, "severe": 0.001},
-    harm=ends_worse("val/loss", by=0.15),
+    severities={"mild": 0.05, "marked": 0.01, "severe": 0.001},
+    fault_check=ends_worse("val/loss", by=0.15),
 )
 def clipping_too_tight(case: Case) -> None:
     task = data.text(case.seed)
     model = models.Recurrent()
-    threshold = case.dose if case.sick else 5.0
+    threshold = case.severity if case.sick else 5.0
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
     train(case, model, optimizer, task, batch=16, clip=threshold)

@@ -25,13 +25,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["collapsed-activations", "stuck-from-start", "vanishing-gradient", "loss-at-chance"]],
-    doses={"mild": 0.03, "marked": 0.01, "severe": 0.003},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 0.03, "marked": 0.01, "severe": 0.003},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def collapsed_activations(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, *[100] * 8, 10], nn.Tanh)
-    deviation = case.dose if case.sick else 0.1
+    deviation = case.severity if case.sick else 0.1
     for layer in model[::2]:
         nn.init.normal_(layer.weight, std=deviation)
     train(case, model, torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9), task)

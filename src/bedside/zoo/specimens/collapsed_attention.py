@@ -8,7 +8,7 @@ is a hard choice from the first step; its slope is zero, so the choice cannot be
 Attention entropy near zero in every head; gradients of queries and keys next to nothing.
 
 ## Source
-Zhai et al. (2023), Stabilizing transformer training by preventing attention entropy collapse; seed 3.
+Zhai et al. (2023), Stabilizing transformer training by preventing attention entropy collapse.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="GPT",
     expects=[["collapsed-attention"]],
-    doses={"mild": 15.0, "marked": 30.0, "severe": 100.0},
-    harm=ends_worse("val/loss", by=0.03),
+    severities={"mild": 15.0, "marked": 30.0, "severe": 100.0},
+    fault_check=ends_worse("val/loss", by=0.03),
 )
 def collapsed_attention(case: Case) -> None:
     task = data.text(case.seed)
     model = models.GPT()
-    gain = case.dose if case.sick else 1.0
+    gain = case.severity if case.sick else 1.0
     with torch.no_grad():
         for block in model.blocks:
             block.attention.qkv.weight[: 2 * 48] *= gain

@@ -26,7 +26,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="GAN",
     expects=[["unbounded-negative-loss", "runaway-weights", "exploding-gradient", "diverging-loss"]],
-    harm=ends_higher("param_norm", times=2),
+    fault_check=ends_higher("param_norm", times=2),
 )
 def critic_without_bounds(case: Case) -> None:
     task = data.digits(case.seed)

@@ -26,11 +26,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["dead-layer", "dead-units", "vanishing-gradient", "collapsed-activations", "faded-gradient"]],
-    doses={"mild": -10.0, "marked": -20.0, "severe": -50.0},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": -10.0, "marked": -20.0, "severe": -50.0},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def dead_layer(case: Case) -> None:
     task = data.clusters(case.seed)
     model = models.four_layers()
-    nn.init.constant_(model[4].bias, case.dose if case.sick else 0.0)
+    nn.init.constant_(model[4].bias, case.severity if case.sick else 0.0)
     train(case, model, torch.optim.AdamW(model.parameters(), lr=1e-3), task, batch=128)

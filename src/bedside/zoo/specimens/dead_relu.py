@@ -8,7 +8,7 @@ the others carry on, and the loss falls, only less far.
 A large share of units that are zero for every input; gradient norms look healthy, being sums over the living.
 
 ## Source
-The seed lesson's gotcha and its next lesson; seed 3, "dead neuron fraction".
+Lu et al. (2020), Dying ReLU and initialization: theory and numerical examples.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["dead-units"]],
-    doses={"mild": 0.8, "marked": 0.9, "severe": 0.97},
-    harm=ends_higher("loss", times=1.2),
+    severities={"mild": 0.8, "marked": 0.9, "severe": 0.97},
+    fault_check=ends_higher("loss", times=1.2),
 )
 def dead_relu(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 64, 64, 10])
-    dead = int(64 * (case.dose if case.sick else 0.0))
+    dead = int(64 * (case.severity if case.sick else 0.0))
     with torch.no_grad():
         model[2].bias[:dead] = -20.0
     train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task)

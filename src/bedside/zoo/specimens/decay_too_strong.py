@@ -8,7 +8,7 @@ the weights shrink to a point where every answer is the same.
 The norm of the weights falls steadily from the first step; the loss stays at, or returns to, chance.
 
 ## Source
-Seed 3, weight norms, "shrinking aggressively"; seed 0's table.
+Krogh and Hertz (1992), A simple weight decay can improve generalization.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="encoder",
     expects=[["shrinking-weights", "stuck-from-start", "loss-at-chance", "underfitting"]],
-    doses={"mild": 3.0, "marked": 10.0, "severe": 30.0},
-    harm=ends_worse("val/accuracy", by=0.1),
+    severities={"mild": 3.0, "marked": 10.0, "severe": 30.0},
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def decay_too_strong(case: Case) -> None:
     task = data.images(case.seed)
     model = models.Encoder()
-    decay = case.dose if case.sick else 0.01
+    decay = case.severity if case.sick else 0.01
     train(case, model, torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=decay), task, steps=240, batch=32)

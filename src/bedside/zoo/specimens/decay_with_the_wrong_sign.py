@@ -8,7 +8,7 @@ looks good for a while, since a confident network is right most of the time.
 The norm of the weights grows faster and faster; then the loss follows.
 
 ## Source
-Seed 3, weight norms, "growing without bound"; seed 0's table, "exponential growth".
+Loshchilov and Hutter (2019), Decoupled weight decay regularization: the sign that it must have.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["runaway-weights", "diverging-loss", "exploding-gradient", "growing-activations"]],
-    doses={"mild": 0.01, "marked": 0.02, "severe": 0.05},
-    harm=ends_higher("param_norm", times=5),
+    severities={"mild": 0.01, "marked": 0.02, "severe": 0.05},
+    fault_check=ends_higher("param_norm", times=5),
 )
 def decay_with_the_wrong_sign(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    growth = case.dose if case.sick else -1e-4
+    growth = case.severity if case.sick else -1e-4
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 64)):
             optimizer.zero_grad()

@@ -8,7 +8,8 @@ random features, and the loss falls as if all were well.
 No gradient, ever, for everything in front of the cut, although those weights are trainable.
 
 ## Source
-Seed 3, "loss exactly constant: detached gradient"; a classic silent bug.
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: missing gradient flow; PyTorch
+documentation, Tensor.detach.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TwoParts(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["silent-parameter"]],
-    harm=ends_worse("val/accuracy", by=0.02),
+    fault_check=ends_worse("val/accuracy", by=0.02),
 )
 def detached_backbone(case: Case) -> None:
     task = data.digits(case.seed)

@@ -8,7 +8,7 @@ it looks like progress; then the steps outgrow the valley.
 A V-shaped loss; the relative update rises all the while, and passes 0.01 shortly before the turn.
 
 ## Source
-Seed 2, loss curve pathologies, "exploding loss"; the seed lesson's diverging card.
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 8.2: cliffs and exploding gradients.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["diverging-loss", "oversized-update", "late-overshoot", "exploding-gradient", "nonfinite-loss"]],
-    doses={"mild": 1.02, "marked": 1.03, "severe": 1.05},
+    severities={"mild": 1.02, "marked": 1.03, "severe": 1.05},
     onset=lambda run: best_step(run),
-    harm=ends_worse("val/loss", by=0.3),
+    fault_check=ends_worse("val/loss", by=0.3),
 )
 def diverging_late(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    factor = case.dose if case.sick else 0.995
+    factor = case.severity if case.sick else 0.995
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, factor)
     train(case, model, optimizer, task, scheduler=scheduler)
 

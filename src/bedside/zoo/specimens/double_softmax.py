@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="conv net",
     expects=[["mismatched-loss", "stalled-loss", "underfitting", "loss-without-accuracy"]],
-    harm=ends_higher("val/loss", times=3),
+    fault_check=ends_higher("val/loss", times=3),
 )
 def double_softmax(case: Case) -> None:
     task = data.images(case.seed)

@@ -7,7 +7,7 @@ The warm-up was given in steps of another batch size. The run ends while the lea
 A learning rate that rises to the last step; a loss that has only just begun to fall.
 
 ## Source
-Seed 3, "warmup phase too short or too long".
+Goyal et al. (2017), Accurate, large minibatch SGD: a warm-up takes a few epochs of many.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ STEPS = 300
 @specimen(
     kind="GPT",
     expects=[["endless-warmup", "undersized-update", "stuck-from-start"]],
-    doses={"mild": 5, "marked": 20, "severe": 100},
-    harm=ends_worse("val/loss", by=0.1),
+    severities={"mild": 5, "marked": 20, "severe": 100},
+    fault_check=ends_worse("val/loss", by=0.1),
 )
 def endless_warmup(case: Case) -> None:
     task = data.text(case.seed)
     model = models.GPT()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    warmup = STEPS * case.dose if case.sick else STEPS // 10
+    warmup = STEPS * case.severity if case.sick else STEPS // 10
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))
     train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler, max_steps=STEPS)

@@ -27,15 +27,15 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="conv net",
     expects=[["erratic-validation"]],
-    doses={"mild": 16, "marked": 8, "severe": 4},
+    severities={"mild": 16, "marked": 8, "severe": 4},
     onset=lambda run: first_leap(run),
-    harm=lambda sick, twin: spread(sick) > 1.5 * spread(twin),
+    fault_check=lambda sick, twin: spread(sick) > 1.5 * spread(twin),
 )
 def erratic_validation(case: Case) -> None:
     task = data.images(case.seed)
     model = models.ConvNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    size = case.dose if case.sick else len(task.x_val)
+    size = case.severity if case.sick else len(task.x_val)
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(1200, 64)):
             optimizer.zero_grad()

@@ -8,7 +8,7 @@ set as it goes by.
 A validation loss above the training loss's level that jumps from one evaluation to the next; the mode itself.
 
 ## Source
-Seed 3, "forgot to switch BatchNorm to running stats at eval, or dropout still on".
+PyTorch documentation, Module.eval; Ioffe and Szegedy (2015), Batch normalization.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import accuracy, cross_entropy
 @specimen(
     kind="conv net",
     expects=[["evaluating-in-train-mode"]],
-    harm=lambda sick, twin: at_the_end(sick, "val/loss") > 1.3 * at_the_end(twin, "val/loss"),
+    fault_check=lambda sick, twin: at_the_end(sick, "val/loss") > 1.3 * at_the_end(twin, "val/loss"),
 )
 def evaluating_in_train_mode(case: Case) -> None:
     task = data.images(case.seed)

@@ -8,7 +8,7 @@ out-of-memory error at the end of the first epoch.
 Nothing on the curves: whether gradients were being recorded during validation is the only sign.
 
 ## Source
-Seed 2, "not calling torch.no_grad() during validation".
+PyTorch documentation, Locally disabling gradient computation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import accuracy, cross_entropy
     kind="conv net",
     expects=[["evaluating-with-gradients"]],
     onset=11,
-    harm=lambda sick, twin: True,  # it costs memory, not accuracy; the line below is the fault
+    fault_check=lambda sick, twin: True,  # it costs memory, not accuracy; the line below is the fault
 )
 def evaluating_with_gradients(case: Case) -> None:
     task = data.images(case.seed)

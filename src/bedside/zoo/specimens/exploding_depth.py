@@ -27,13 +27,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["exploding-gradient", "oversized-update", "growing-activations", "diverging-loss", "nonfinite-loss"]],
-    doses={"mild": 2.1, "marked": 2.4, "severe": 2.8},
-    harm=ends_worse("val/accuracy", by=0.1),
+    severities={"mild": 2.1, "marked": 2.4, "severe": 2.8},
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def exploding_depth(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, *[48] * 12, 10])
-    gain = case.dose if case.sick else math.sqrt(2)
+    gain = case.severity if case.sick else math.sqrt(2)
     for layer in model[::2]:
         nn.init.normal_(layer.weight, std=gain / math.sqrt(layer.in_features))
     train(case, model, torch.optim.SGD(model.parameters(), lr=0.02), task, steps=400)

@@ -8,7 +8,7 @@ taken out of the loop; sooner or later one step throws the recurrent weights to 
 Gradient norms that leap by decades between neighbouring steps; the loss leaves at the same step.
 
 ## Source
-Pascanu, Mikolov and Bengio (2013); seed 2's table of NaN sources, "exploding gradients"; the four gradient regimes.
+Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="LSTM",
     expects=[["exploding-gradient", "loss-spike", "oversized-update", "diverging-loss", "nonfinite-loss"]],
-    doses={"mild": 50.0, "marked": 200.0, "severe": math.inf},
+    severities={"mild": 50.0, "marked": 200.0, "severe": math.inf},
     onset=lambda run: int(np.argmax(~(run.series("grad_norm").values < 20))),
-    harm=ends_worse("val/loss", by=0.3),
+    fault_check=ends_worse("val/loss", by=0.3),
 )
 def exploding_recurrence(case: Case) -> None:
     task = data.text(case.seed)
     model = models.Recurrent(lambda *sizes, **kw: nn.RNN(*sizes, nonlinearity="relu", **kw))
     nn.init.orthogonal_(model.cell.weight_hh_l0)
-    threshold = case.dose if case.sick else 1.0
+    threshold = case.severity if case.sick else 1.0
     train(case, model, torch.optim.SGD(model.parameters(), lr=3.0), task, steps=300, batch=16, clip=threshold)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="GPT",
     expects=[["leaked-answer", "suspiciously-perfect"]],
-    harm=ends_lower("val/loss", times=0.5),
+    fault_check=ends_lower("val/loss", times=0.5),
 )
 def future_leaks(case: Case) -> None:
     task = data.text(case.seed)

@@ -8,7 +8,7 @@ the signal, and the head drowns in it.
 Activations that grow block by block by decades, and keep growing over the run.
 
 ## Source
-Zhang, Dauphin and Ma (2019), Fixup; seed 3, activation statistics.
+Zhang, Dauphin and Ma (2019), Fixup initialization: residual learning without normalization.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Residual(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["growing-activations", "exploding-gradient", "oversized-update", "diverging-loss", "loss-spike"]],
-    doses={"mild": 3.0, "marked": 5.0, "severe": 8.0},
-    harm=ends_higher("val/loss", times=2.5),
+    severities={"mild": 3.0, "marked": 5.0, "severe": 8.0},
+    fault_check=ends_higher("val/loss", times=2.5),
 )
 def growing_activations(case: Case) -> None:
     task = data.digits(case.seed)
-    strength, norm = (case.dose, False) if case.sick else (0.3, True)
+    strength, norm = (case.severity, False) if case.sick else (0.3, True)
     model = nn.Sequential(nn.Linear(64, 48), *(Residual(strength, norm) for _ in range(12)), nn.Linear(48, 10))
     train(case, model, torch.optim.AdamW(model.parameters(), lr=1e-3), task)

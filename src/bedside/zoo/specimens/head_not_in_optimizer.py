@@ -23,11 +23,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["uncovered-parameter"]],
-    doses={"mild": 6, "marked": 4, "severe": 2},
-    harm=lambda sick, twin: bool((sick.series("update_norm", "6").values == 0).all()),
+    severities={"mild": 6, "marked": 4, "severe": 2},
+    fault_check=lambda sick, twin: bool((sick.series("update_norm", "6").values == 0).all()),
 )
 def head_not_in_optimizer(case: Case) -> None:
     task = data.clusters(case.seed)
     model = models.four_layers()
-    trained = model[: case.dose] if case.sick else model
+    trained = model[: case.severity] if case.sick else model
     train(case, model, torch.optim.AdamW(trained.parameters(), lr=1e-3), task, batch=128)

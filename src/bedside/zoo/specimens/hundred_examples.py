@@ -1,7 +1,7 @@
 """A hundred examples: the network learns them by heart.
 
 ## Story
-The third of the lesson's four: most of the digits are taken away. The training loss goes to zero, as it would with all
+Most of the digits are taken away. The training loss goes to zero, as it would with all
 of them; the held-out loss turns round and climbs.
 
 ## What to see
@@ -9,7 +9,7 @@ Training and validation loss part; the gap grows for the rest of the run. With t
 would be twice that of the twin as well, but it would turn later and rise by little, and only the twin would show it.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (3).
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 5.2: capacity, overfitting and underfitting.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["overfitting", "overconfident", "gap-from-start"]],
-    doses={"mild": 100, "marked": 64, "severe": 40},
+    severities={"mild": 100, "marked": 64, "severe": 40},
     onset=lowest_validation,
-    harm=ends_worse("val/loss", by=0.2),
+    fault_check=ends_worse("val/loss", by=0.2),
 )
 def hundred_examples(case: Case) -> None:
     task = data.digits(case.seed)
-    task = task.first(case.dose if case.sick else len(task))
+    task = task.first(case.severity if case.sick else len(task))
     model = models.mlp([64, 128, 64, 10])
     train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=800, batch=32, evaluations=80)

@@ -9,7 +9,7 @@ Loss near zero and accuracy near 1 almost at once, in training and validation al
 which has to learn, overfits its few hundred rows after that.
 
 ## Source
-Seed 2, checklist: splits and leaks; the survey's row on label leakage.
+Kaufman et al. (2012), Leakage in data mining: formulation, detection, and avoidance.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["leaked-answer", "suspiciously-perfect"]],
-    doses={"mild": 3.0, "marked": 10.0},
-    harm=lambda sick, twin: at_the_end(sick, "val/loss") < 0.1 * at_the_end(twin, "val/loss"),
+    severities={"mild": 3.0, "marked": 10.0},
+    fault_check=lambda sick, twin: at_the_end(sick, "val/loss") < 0.1 * at_the_end(twin, "val/loss"),
 )
 def label_in_the_input(case: Case) -> None:
     task = data.tumours(case.seed)
-    leak = case.dose if case.sick else 0.0
+    leak = case.severity if case.sick else 0.0
     task = task.with_(x=add_label(task.x, task.y, leak), x_val=add_label(task.x_val, task.y_val, leak))
     model = models.mlp([31, 32, 2])
     train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, steps=150, batch=32)

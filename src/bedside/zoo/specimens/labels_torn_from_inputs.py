@@ -8,7 +8,7 @@ entropy of the labels, which is chance, and stays there.
 A loss at ln 10 = 2.303 with a healthy learning rate, healthy gradients and healthy updates.
 
 ## Source
-Seed 3, "loss plateaus at chance level: labels detached from inputs".
+Zhang et al. (2017), Understanding deep learning requires rethinking generalization.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["loss-at-chance", "stuck-from-start"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def labels_torn_from_inputs(case: Case) -> None:
     task = data.digits(case.seed)

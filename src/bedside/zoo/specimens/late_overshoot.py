@@ -8,7 +8,7 @@ third is a second, unwanted warm-up that shakes the settled weights.
 The relative update rises late while the loss is flat or rising; the learning rate has a V.
 
 ## Source
-Seed 0's table, "rising late in training while loss is flat"; seed 3, "schedule misaligned with total steps".
+Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STEPS = 400
 @specimen(
     kind="conv net",
     expects=[["late-overshoot", "schedule-ended-early", "diverging-loss", "unfinished-schedule", "oscillating-loss"]],
-    doses={"mild": 0.65, "marked": 0.55, "severe": 0.5},
+    severities={"mild": 0.65, "marked": 0.55, "severe": 0.5},
     onset=lambda run: int(np.argmin(run.series("lr").values)),
-    harm=ends_higher("lr", times=100),
+    fault_check=ends_higher("lr", times=100),
 )
 def late_overshoot(case: Case) -> None:
     task = data.images(case.seed)
     model = models.ConvNet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
-    planned = int(STEPS * case.dose) if case.sick else STEPS
+    planned = int(STEPS * case.severity) if case.sick else STEPS
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, planned)
     train(case, model, optimizer, task, steps=STEPS, batch=32, scheduler=scheduler)

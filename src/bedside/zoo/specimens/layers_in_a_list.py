@@ -8,7 +8,7 @@ not in `parameters()`, so no optimizer moves them; not in `state_dict()`, so no 
 Fewer parameters than were built; a loss that falls less far than it should.
 
 ## Source
-The issue's list; every introduction to torch has it among the first mistakes.
+Every introduction to torch has it among the first mistakes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Listed(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["uncovered-parameter", "silent-parameter", "unmoved-parameter", "underfitting", "stalled-loss"]],
-    harm=ends_worse("val/accuracy", by=0.05),
+    fault_check=ends_worse("val/accuracy", by=0.05),
 )
 def layers_in_a_list(case: Case) -> None:
     task = data.digits(case.seed)

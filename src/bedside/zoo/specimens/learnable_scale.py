@@ -11,7 +11,7 @@ A gradient norm far above the threshold at every step, where the twin is never c
 module, and the layer behind it carry nearly all of it.
 
 ## Source
-Seed 0: the author's mel scale, found by gradient norms per module after the learning rate had been blamed.
+LeCun et al. (1998), Efficient backprop: inputs and parameters of very different scales.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scaled(nn.Module):
 @specimen(
     kind="MLP",
     expects=[["dominant-module", "gradient-always-clipped", "exploding-gradient"]],
-    harm=ends_worse("val/accuracy", by=0.1),
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def learnable_scale(case: Case) -> None:
     task = data.digits(case.seed)

@@ -1,14 +1,15 @@
 """Learning rate 1e-6: the network hardly moves.
 
 ## Story
-The second of the lesson's four: the same digits MLP with a learning rate so small that three hundred steps change
+The same digits MLP with a learning rate so small that three hundred steps change
 nothing. People wait for hours in front of such a curve.
 
 ## What to see
 A flat loss at ln 10 = 2.303 with healthy gradients; relative updates far below 1e-5.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (2).
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 11.4: the learning rate is the hyperparameter to tune
+first.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["undersized-update", "stuck-from-start", "vanished-learning-rate", "loss-at-chance"]],
-    doses={"mild": 1e-5, "marked": 1e-6, "severe": 1e-8},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 1e-5, "marked": 1e-6, "severe": 1e-8},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def learning_rate_1e_6(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    rate = case.dose if case.sick else 0.1
+    rate = case.severity if case.sick else 0.1
     train(case, model, torch.optim.SGD(model.parameters(), lr=rate), task)

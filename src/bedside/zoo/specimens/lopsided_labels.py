@@ -24,12 +24,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["lopsided-labels", "gap-from-start", "overfitting"]],
-    doses={"mild": 0.99, "marked": 0.997, "severe": 0.999},
-    harm=ends_worse("val/accuracy", by=0.05),
+    severities={"mild": 0.99, "marked": 0.997, "severe": 0.999},
+    fault_check=ends_worse("val/accuracy", by=0.05),
 )
 def lopsided_labels(case: Case) -> None:
     task = data.digits(case.seed)
-    dropped = case.dose if case.sick else 0.0
+    dropped = case.severity if case.sick else 0.0
     keep = (task.y == 3) | (torch.rand(len(task)) >= dropped)
     chosen = keep.nonzero()[:, 0]
     copies = chosen[torch.randint(0, len(chosen), (1400,))]

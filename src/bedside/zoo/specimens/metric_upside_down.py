@@ -7,7 +7,7 @@
 The accuracy falls while the validation loss falls, from the first evaluation on: before it there is no accuracy.
 
 ## Source
-Seed 2, "val loss good but metric bad: metric implementation bug".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong metric computation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy
     kind="MLP",
     expects=[["metric-loss-disagreement", "loss-without-accuracy"]],
     onset=first_evaluation,
-    harm=ends_worse("val/accuracy", by=0.5),
+    fault_check=ends_worse("val/accuracy", by=0.5),
 )
 def metric_upside_down(case: Case) -> None:
     task = data.tumours(case.seed)

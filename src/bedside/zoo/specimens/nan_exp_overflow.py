@@ -9,7 +9,7 @@ answer first costs nothing.
 A loss that falls until the logits are large, then NaN.
 
 ## Source
-Seed 2's table of NaN sources, "large logits".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 4.1: overflow of the softmax.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bedside.zoo.training_loop import validate
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-activation", "nonfinite-gradient", "nonfinite-weights"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_exp_overflow(case: Case) -> None:
     task = data.digits(case.seed)

@@ -8,7 +8,7 @@ small by a norm, nothing happens.
 A first infinity in an activation, NaN in the loss and everything else right after it.
 
 ## Source
-Seed 2's table of NaN sources, "fp16 overflow"; seed 3, "mixed-precision overflow".
+Micikevicius et al. (2018), Mixed precision training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-gradient", "nonfinite-activation", "nonfinite-weights"]],
     onset=lambda run: int(np.argmin(np.isfinite(run.loss.values))),
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_fp16_overflow(case: Case) -> None:
     task = data.digits(case.seed)

@@ -37,7 +37,7 @@ class Logarithm(nn.Module):
     kind="MLP",
     expects=[["nonfinite-loss", "nonfinite-activation", "nonfinite-gradient", "nonfinite-weights"]],
     onset=FAULT,
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_from_module_four(case: Case) -> None:
     task = data.clusters(case.seed)

@@ -8,7 +8,7 @@ than the last; after some dozens of steps float32 overflows.
 A loss that grows by a constant factor per step, for as long as there are numbers, then infinity and NaN.
 
 ## Source
-Seed 2's table of NaN sources, "exploding gradients: LR too high"; seed 3, "loss diverges".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 8.2.4: cliffs and exploding gradients.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="linear",
     expects=[["diverging-loss", "oversized-update", "exploding-gradient", "nonfinite-loss"]],
-    doses={"mild": 1.3, "marked": 2.0, "severe": 10.0},
-    harm=is_lost,
+    severities={"mild": 1.3, "marked": 2.0, "severe": 10.0},
+    fault_check=is_lost,
 )
 def nan_from_steps_too_long(case: Case) -> None:
     task = data.diabetes(case.seed)
     model = nn.Linear(10, 1)
-    rate = case.dose if case.sick else 0.05
+    rate = case.severity if case.sick else 0.05
 
     def loss(answers: Tensor, targets: Tensor) -> Tensor:
         return F.mse_loss(answers[:, 0], targets)

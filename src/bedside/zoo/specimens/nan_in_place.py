@@ -8,7 +8,7 @@ logarithms, and the logarithm of a negative number is NaN.
 A good first epoch, another distribution in the second, NaN at its start.
 
 ## Source
-Seed 2's table of NaN sources, "in-place op: tensor modified after it was saved".
+PyTorch documentation, Autograd mechanics: in-place operations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="MLP",
     expects=[["nonfinite-input", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weights"]],
     onset=44,
-    harm=is_lost,
+    fault_check=is_lost,
 )
 def nan_in_place(case: Case) -> None:
     task = data.digits(case.seed)

@@ -8,7 +8,7 @@ ones, and learns to answer whatever came last.
 A saw-tooth: the loss falls within each class and jumps at each change, in the same places every epoch.
 
 ## Source
-Seed 3, "loss jumps up at exactly epoch boundaries".
+Bottou (2012), Stochastic gradient descent tricks: shuffle the examples.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["epoch-boundary-jump", "lopsided-labels", "oscillating-loss", "repeated-batches", "erratic-validation"]],
-    harm=ends_worse("val/accuracy", by=0.08),
+    fault_check=ends_worse("val/accuracy", by=0.08),
 )
 def no_shuffling(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,8 +24,8 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["accumulating-gradient"]],
-    doses={"mild": 30, "marked": 100, "severe": 1000},
-    harm=ends_worse("val/accuracy", by=0.02),
+    severities={"mild": 30, "marked": 100, "severe": 1000},
+    fault_check=ends_worse("val/accuracy", by=0.02),
 )
 def no_zero_grad(case: Case) -> None:
     task = data.clusters(case.seed)
@@ -33,7 +33,7 @@ def no_zero_grad(case: Case) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 128)):
-            clear_every = case.dose if case.sick else 1
+            clear_every = case.severity if case.sick else 1
             if step % clear_every == 0:
                 optimizer.zero_grad()
             cross_entropy(model(x), y).backward()

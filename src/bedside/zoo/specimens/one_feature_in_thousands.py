@@ -8,7 +8,7 @@ steep in one direction and flat in the rest, and no learning rate suits both.
 Inputs far from zero mean and unit scale; a first loss far above chance; a loss that stalls.
 
 ## Source
-Seed 2, checklist 5; LeCun et al. (1998), Efficient backprop.
+LeCun et al. (1998), Efficient backprop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["unnormalised-input", "loss-at-chance", "stuck-from-start", "dead-units", "stalled-loss"]],
-    harm=ends_worse("val/accuracy", by=0.1),
+    fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def one_feature_in_thousands(case: Case) -> None:
     task = data.wine(case.seed, standardised=not case.sick)

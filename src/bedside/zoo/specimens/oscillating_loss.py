@@ -8,7 +8,7 @@ Nothing diverges, nothing is NaN, and a third of the accuracy is missing.
 A loss that keeps swinging by half its level without a trend; gradient norms swing with it.
 
 ## Source
-Seed 2, loss curve pathologies, "oscillating"; the four gradient regimes.
+Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["oscillating-loss", "oscillating-gradient", "noisy-loss", "oversized-update", "stalled-loss"]],
-    doses={"mild": 0.42, "marked": 0.46, "severe": 0.5},
-    harm=ends_higher("val/loss", times=1.8),
+    severities={"mild": 0.42, "marked": 0.46, "severe": 0.5},
+    fault_check=ends_higher("val/loss", times=1.8),
 )
 def oscillating_loss(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 64, 10])
-    rate = case.dose if case.sick else 0.02
+    rate = case.severity if case.sick else 0.02
     train(case, model, torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9), task, steps=400)

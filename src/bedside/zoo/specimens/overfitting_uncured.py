@@ -8,7 +8,7 @@ noise on the inputs and weight decay (the cures) it stops where the data stop te
 The validation loss turns and climbs for the rest of the run; with the cures the two curves stay together.
 
 ## Source
-The seed lesson, "overfitting: the train/val gap and how to close it".
+Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from overfitting.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["overfitting", "overconfident"]],
-    doses={"mild": 64, "marked": 256, "severe": 512},
+    severities={"mild": 64, "marked": 256, "severe": 512},
     onset=lowest_validation,
-    harm=ends_worse("val/loss", by=0.12),
+    fault_check=ends_worse("val/loss", by=0.12),
 )
 def overfitting_uncured(case: Case) -> None:
     task = data.digits(case.seed).first(300)
     wrong = torch.rand(300, generator=torch.Generator().manual_seed(case.seed)) < 0.15
     task = task.with_(y=torch.where(wrong, (task.y + 3) % 10, task.y))
-    hidden, noise, decay = (case.dose, 0.0, 0.0) if case.sick else (32, 0.2, 0.1)
+    hidden, noise, decay = (case.severity, 0.0, 0.0) if case.sick else (32, 0.2, 0.1)
     model = models.mlp([64, hidden, 10])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=decay)
     with case.watch(model, optimizer) as monitor:

@@ -30,7 +30,7 @@ from bedside.zoo.two_ranks import two_ranks
 @specimen(
     kind="MLP",
     expects=[["ranks-disagree"]],
-    harm=lambda sick, twin: apart(sick) > 1e-5 > apart(twin),
+    fault_check=lambda sick, twin: apart(sick) > 1e-5 > apart(twin),
 )
 def ranks_disagree(case: Case) -> None:
     two_ranks(case, on_a_rank)

@@ -8,7 +8,7 @@ same order. Gradients are averaged over two copies of one; the run costs twice w
 Losses that are equal on all ranks to the last digit, step by step; the same inputs on each.
 
 ## Source
-Seed 3, "single GPU works, DDP doesn't: all GPUs see the same data".
+PyTorch documentation, DistributedSampler.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bedside.zoo.two_ranks import two_ranks
 @specimen(
     kind="MLP",
     expects=[["ranks-see-same-data"]],
-    harm=lambda sick, twin: same_losses(sick) and not same_losses(twin),
+    fault_check=lambda sick, twin: same_losses(sick) and not same_losses(twin),
 )
 def ranks_see_same_data(case: Case) -> None:
     two_ranks(case, on_a_rank)

@@ -23,11 +23,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["undersized-update", "stuck-from-start", "vanished-learning-rate", "loss-at-chance"]],
-    doses={"mild": 1e-6, "marked": 1e-7, "severe": 1e-9},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 1e-6, "marked": 1e-7, "severe": 1e-9},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def rate_1e_7(case: Case) -> None:
     task = data.clusters(case.seed)
     model = models.four_layers()
-    rate = case.dose if case.sick else 1e-3
+    rate = case.severity if case.sick else 1e-3
     train(case, model, torch.optim.AdamW(model.parameters(), lr=rate), task, steps=400, batch=128)

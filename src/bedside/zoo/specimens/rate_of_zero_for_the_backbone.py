@@ -22,12 +22,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="conv net",
     expects=[["unmoved-parameter", "undersized-update", "vanished-learning-rate"]],
-    doses={"mild": 1e-9, "marked": 0.0},
-    harm=lambda sick, twin: float(sick.series("relative_update_norm", "features").values.max()) < 1e-6,
+    severities={"mild": 1e-9, "marked": 0.0},
+    fault_check=lambda sick, twin: float(sick.series("relative_update_norm", "features").values.max()) < 1e-6,
 )
 def rate_of_zero_for_the_backbone(case: Case) -> None:
     task = data.images(case.seed)
     model = models.ConvNet()
-    slow = case.dose if case.sick else 2e-3
+    slow = case.severity if case.sick else 2e-3
     groups = [{"params": model.features.parameters(), "lr": slow}, {"params": model.head.parameters()}]
     train(case, model, torch.optim.Adam(groups, lr=2e-3), task, steps=240)

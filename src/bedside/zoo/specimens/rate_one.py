@@ -24,11 +24,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["oversized-update", "diverging-loss", "exploding-gradient"]],
-    doses={"mild": 0.3, "marked": 1.0, "severe": 10.0},
-    harm=ends_worse("val/accuracy", by=0.15),
+    severities={"mild": 0.3, "marked": 1.0, "severe": 10.0},
+    fault_check=ends_worse("val/accuracy", by=0.15),
 )
 def rate_one(case: Case) -> None:
     task = data.clusters(case.seed)
     model = models.four_layers()
-    rate = case.dose if case.sick else 1e-3
+    rate = case.severity if case.sick else 1e-3
     train(case, model, torch.optim.AdamW(model.parameters(), lr=rate), task, batch=128)

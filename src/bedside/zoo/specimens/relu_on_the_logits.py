@@ -9,7 +9,7 @@ does no harm: softmax does not see what all classes have in common.
 A loss that does not change in the last digit; gradient norms of exactly zero.
 
 ## Source
-Seed 3, "loss exactly constant".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong activation of the output layer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["constant-loss", "stuck-from-start", "loss-at-chance", "dead-units", "dead-layer", "faded-gradient"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def relu_on_the_logits(case: Case) -> None:
     task = data.digits(case.seed)

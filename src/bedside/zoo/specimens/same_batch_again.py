@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="conv net",
     expects=[["repeated-batches", "overfitting", "gap-from-start"]],
-    harm=ends_higher("val/loss", times=1.2),
+    fault_check=ends_higher("val/loss", times=1.2),
 )
 def same_batch_again(case: Case) -> None:
     task = data.images(case.seed)

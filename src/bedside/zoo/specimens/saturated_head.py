@@ -26,13 +26,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["faded-gradient", "saturated-units", "stuck-from-start", "vanishing-gradient", "undersized-update"]],
-    doses={"mild": 30.0, "marked": 100.0, "severe": 300.0},
-    harm=ends_worse("val/loss", by=0.05),
+    severities={"mild": 30.0, "marked": 100.0, "severe": 300.0},
+    fault_check=ends_worse("val/loss", by=0.05),
 )
 def saturated_head(case: Case) -> None:
     task = data.digits(case.seed)
     model = nn.Sequential(*models.mlp([64, 64, 10]), nn.Sigmoid())
-    gain = case.dose if case.sick else 1.0
+    gain = case.severity if case.sick else 1.0
     with torch.no_grad():
         model[2].weight *= gain
 

@@ -25,13 +25,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["saturated-units", "vanishing-gradient", "exploding-gradient"]],
-    doses={"mild": 1.0, "marked": 2.0, "severe": 5.0},
-    harm=ends_worse("val/accuracy", by=0.05),
+    severities={"mild": 1.0, "marked": 2.0, "severe": 5.0},
+    fault_check=ends_worse("val/accuracy", by=0.05),
 )
 def saturated_tanh(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 128, 128, 128, 10], nn.Tanh)
-    deviation = case.dose if case.sick else 0.09
+    deviation = case.severity if case.sick else 0.09
     for layer in model[::2]:
         nn.init.normal_(layer.weight, std=deviation)
     train(case, model, torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), task)

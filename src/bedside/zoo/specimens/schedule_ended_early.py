@@ -8,7 +8,7 @@ reaches zero early, and the optimizer becomes a statue for the rest of the budge
 A loss that goes flat exactly where the learning rate reaches zero.
 
 ## Source
-Seed 3, "cosine decays to zero before training is done"; seed 2's production scenario.
+Hoffmann et al. (2022), Training compute-optimal large language models, appendix B: a cosine shorter than the run.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STEPS = 300
 @specimen(
     kind="GPT",
     expects=[["schedule-ended-early", "vanished-learning-rate", "stalled-loss", "undersized-update"]],
-    doses={"mild": 0.5, "marked": 0.25, "severe": 0.12},
+    severities={"mild": 0.5, "marked": 0.25, "severe": 0.12},
     onset=lambda run: int(np.argmax(run.series("lr").values < 1e-6)),
-    harm=ends_worse("val/loss", by=0.1),
+    fault_check=ends_worse("val/loss", by=0.1),
 )
 def schedule_ended_early(case: Case) -> None:
     task = data.text(case.seed)
     model = models.GPT()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    planned = int(STEPS * case.dose) if case.sick else STEPS
+    planned = int(STEPS * case.severity) if case.sick else STEPS
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / planned))
     train(case, model, optimizer, task, steps=STEPS, batch=12, scheduler=scheduler)

@@ -23,7 +23,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["scheduler-before-optimizer"]],
-    harm=lambda sick, twin: sick.series("lr").values[0] != twin.series("lr").values[0],
+    fault_check=lambda sick, twin: sick.series("lr").values[0] != twin.series("lr").values[0],
 )
 def scheduler_before_optimizer(case: Case) -> None:
     task = data.digits(case.seed)

@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="encoder",
     expects=[["frozen-learning-rate", "undersized-update", "stuck-from-start", "vanished-learning-rate"]],
-    harm=ends_worse("val/accuracy", by=0.2),
+    fault_check=ends_worse("val/accuracy", by=0.2),
 )
 def scheduler_never_stepped(case: Case) -> None:
     task = data.images(case.seed)

@@ -8,7 +8,7 @@ of the learning rate is left.
 The learning rate falls by decades within the first epochs; loss and updates freeze behind it.
 
 ## Source
-Seed 2, "loss stuck after initial drop: LR decayed too fast".
+PyTorch documentation, How to adjust learning rate: step a scheduler per epoch or per batch, as it was built.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="conv net",
     expects=[["scheduler-per-batch", "vanished-learning-rate", "schedule-ended-early", "undersized-update"]],
-    harm=ends_lower("lr", times=1e-4),
+    fault_check=ends_lower("lr", times=1e-4),
 )
 def scheduler_per_batch(case: Case) -> None:
     task = data.images(case.seed)

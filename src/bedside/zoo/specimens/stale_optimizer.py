@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="conv net",
     expects=[["stale-optimizer", "uncovered-parameter"]],
-    harm=lambda sick, twin: float(np.nanmax(sick.series("update_norm", "head").values)) == 0.0,
+    fault_check=lambda sick, twin: float(np.nanmax(sick.series("update_norm", "head").values)) == 0.0,
 )
 def stale_optimizer(case: Case) -> None:
     task = data.images(case.seed)

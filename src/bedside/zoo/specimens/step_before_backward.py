@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 @specimen(
     kind="MLP",
     expects=[["step-without-gradient", "stuck-from-start", "silent-parameter", "undersized-update"]],
-    harm=ends_worse("val/accuracy", by=0.3),
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def step_before_backward(case: Case) -> None:
     task = data.digits(case.seed)

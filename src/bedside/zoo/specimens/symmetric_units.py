@@ -25,12 +25,12 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["symmetric-units", "underfitting", "stalled-loss"]],
-    doses={"mild": 0.05, "marked": 0.01},
-    harm=ends_worse("val/accuracy", by=0.3),
+    severities={"mild": 0.05, "marked": 0.01},
+    fault_check=ends_worse("val/accuracy", by=0.3),
 )
 def symmetric_units(case: Case) -> None:
     task = data.digits(case.seed)
     model = models.mlp([64, 64, 64, 10])
     for layer in model[::2] if case.sick else []:
-        nn.init.constant_(layer.weight, case.dose)
+        nn.init.constant_(layer.weight, case.severity)
     train(case, model, torch.optim.Adam(model.parameters(), lr=1e-3), task)

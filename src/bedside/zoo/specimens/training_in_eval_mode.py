@@ -8,7 +8,7 @@ statistics of the first few batches, and dropout does not happen.
 The mode itself; a gap that grows faster than it should, or a loss that drifts where BatchNorm no longer fits.
 
 ## Source
-Seed 2, "the most common production bug" and Q6.
+PyTorch documentation, Module.eval.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
     kind="conv net",
     expects=[["training-in-eval-mode"]],
     onset=12,
-    harm=lambda sick, twin: at_the_end(sick, "loss") < 0.9 * at_the_end(twin, "loss") or is_worse(sick, twin),
+    fault_check=lambda sick, twin: at_the_end(sick, "loss") < 0.9 * at_the_end(twin, "loss") or is_worse(sick, twin),
 )
 def training_in_eval_mode(case: Case) -> None:
     task = data.images(case.seed)

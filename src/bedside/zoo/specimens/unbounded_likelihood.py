@@ -26,7 +26,7 @@ from bedside.zoo.specimen import Case, specimen
 @specimen(
     kind="autoencoder",
     expects=[["unbounded-negative-loss", "exploding-gradient", "loss-spike"]],
-    harm=ends_worse("val/reconstruction_mse", by=0.002),
+    fault_check=ends_worse("val/reconstruction_mse", by=0.002),
 )
 def unbounded_likelihood(case: Case) -> None:
     task = data.digits(case.seed)

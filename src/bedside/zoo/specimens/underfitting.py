@@ -8,7 +8,7 @@ line cannot be told apart, however long one trains.
 Training and validation loss flatten early, together, far above where they should be.
 
 ## Source
-Seed 2, loss curve pathologies, "underfit".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 5.2: capacity, overfitting and underfitting.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["underfitting", "stalled-loss"]],
-    doses={"mild": 2, "marked": 1},
-    harm=ends_worse("val/accuracy", by=0.2),
+    severities={"mild": 2, "marked": 1},
+    fault_check=ends_worse("val/accuracy", by=0.2),
 )
 def underfitting(case: Case) -> None:
     task = data.digits(case.seed)
-    width = case.dose if case.sick else 64
+    width = case.severity if case.sick else 64
     model = models.mlp([64, width, 10], nn.Tanh)
     train(case, model, torch.optim.Adam(model.parameters(), lr=1e-2), task, steps=600)

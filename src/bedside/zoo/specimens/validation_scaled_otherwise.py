@@ -9,7 +9,8 @@ A validation loss far above the training loss from the first evaluation on, alth
 is wrong with what happens before that evaluation, so the fault begins there.
 
 ## Source
-Seed 2, checklist; seed 3, "validation loss much higher than training".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: training and test data preprocessed
+differently.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="conv net",
     expects=[["gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
-    doses={"mild": 6.0, "marked": 16.0, "severe": 255.0},
+    severities={"mild": 6.0, "marked": 16.0, "severe": 255.0},
     onset=first_evaluation,
-    harm=ends_higher("val/loss", times=2.5),
+    fault_check=ends_higher("val/loss", times=2.5),
 )
 def validation_scaled_otherwise(case: Case) -> None:
     task = data.images(case.seed)
-    stretch = case.dose if case.sick else 1.0
+    stretch = case.severity if case.sick else 1.0
     task = task.with_(x_val=task.x_val * stretch + stretch - 1)
     model = models.ConvNet()
     train(case, model, torch.optim.Adam(model.parameters(), lr=2e-3), task, steps=240)

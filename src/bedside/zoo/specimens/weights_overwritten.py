@@ -8,7 +8,7 @@ gradient would have led, and the run starts over from there.
 A jump in the norm of the weights that no update explains, with a spike of the loss at the same step.
 
 ## Source
-Seed 0's table, "sudden jumps or drops".
+Karpathy (2019), A recipe for training neural networks: initialise or load weights once, and look at them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAULT = 180
     kind="encoder",
     expects=[["weight-jump", "loss-spike", "diverging-loss"]],
     onset=FAULT,
-    harm=lambda sick, twin: float(sick.loss.values[FAULT]) > 3 * float(twin.loss.values[FAULT]),
+    fault_check=lambda sick, twin: float(sick.loss.values[FAULT]) > 3 * float(twin.loss.values[FAULT]),
 )
 def weights_overwritten(case: Case) -> None:
     task = data.images(case.seed)

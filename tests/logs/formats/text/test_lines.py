@@ -67,7 +67,7 @@ def test_the_command_line_and_the_configuration_are_settings_and_no_readings():
 
 def test_talk_is_no_metric():
     run = run_of("step 1 loss 3.0", "Saved 3 files to disk 7", "step 2 loss 2.0", "GPU 0 has 8 GB", "step 3 loss 1.0")
-    assert [key for key, _ in run.keys] == ["loss"]
+    assert [key for key, _ in run.series_keys] == ["loss"]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_sentence_about_the_test_images_is_no_metric():
         *(f"Epoch {e}: loss {3 - e}\nAccuracy of the network on the 50000 test images: 7{e}.1%" for e in range(3))
     )
     assert len(run.loss) == 3
-    assert not any(vital.startswith("val/") for vital, _ in run.keys)
+    assert not any(vital.startswith("val/") for vital, _ in run.series_keys)
 
 
 def test_the_first_record_is_no_setting():
@@ -234,7 +234,7 @@ def test_what_keras_says_about_its_checkpoints_is_no_reading():
         ]
     run = run_of(*lines, "Epoch 4: val_loss did not improve from 0.70000")
     assert run.series("val/loss").values.tolist() == run.loss.values.tolist() == [0.9, 0.8, 0.7]
-    assert not any("improve" in vital or vital == "lr" for vital, _ in run.keys)
+    assert not any("improve" in vital or vital == "lr" for vital, _ in run.series_keys)
 
 
 def test_a_name_may_tell_its_step_or_its_window_first():
@@ -271,7 +271,7 @@ def test_a_configuration_printed_again_does_not_move_the_run():
 def test_train_after_the_loss_is_something_else():
     run = run_of(*(f"Epoch: {e:03d}, Loss: {9 - e}, Train: 0.{e}, Val: 0.{e}" for e in range(1, 4)))
     assert curve(run.loss) == {1: 8, 2: 7, 3: 6}
-    assert not any("loss" in vital and vital != "loss" for vital, _ in run.keys)
+    assert not any("loss" in vital and vital != "loss" for vital, _ in run.series_keys)
 
 
 @pytest.mark.parametrize("clock", ["Global step {}:", "Round {},", "Trained batch 7 in epoch {},", "end of epoch {} |"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from bedside.logs.formats.base import Format, Unreadable
 from bedside.logs.formats.protobuf import Malformed, fields, signed, text, varint
 from bedside.logs.formats.tensorboard.tfrecord import FRAME, find_records, first_length_is_right
-from bedside.logs.log import Column, Log
+from bedside.logs.log import MOST_COLUMNS, Column, Log
 from bedside.logs.sidecar_settings import settings_beside
 from bedside.naming.words import SPLITS
 
@@ -131,6 +131,10 @@ class Scalars:
         found = [_value(value) for number, value in fields(summary) if number == 1 and isinstance(value, bytes)]
         for tag, scalar, raw in found:
             if not tag or scalar is None:
+                continue
+            if tag not in self.columns and len(self.columns) >= MOST_COLUMNS:
+                if not self.notes:
+                    self.notes.append(f"It has more than {MOST_COLUMNS:,} metrics: the others were left out.")
                 continue
             column = self.columns.setdefault(tag, Column())
             column.append(step, scalar, time)

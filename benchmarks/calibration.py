@@ -1,0 +1,191 @@
+"""Is "80 % sure" right 80 % of the time? Reliability tables and Brier scores of hypotheses and findings.
+
+    python benchmarks/calibration.py [--cache .cache/zoo] [--drawn 660] [--write docs/calibration.md]
+
+Every recorded run of the zoo that is in the cache is diagnosed, and so are drawn healthy runs. A hypothesis is right
+when it is the cause that the specimen was made with; of a healthy run only the harmless explanation is. A finding is
+right when it is one of those that the specimen expects, or when it follows from one; on a healthy run none is. Runs
+whose specimen has no answer in the table below are left out of the hypotheses' score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from bedside.diagnosis.engine import examine
+from bedside.finding import Diagnosis, Severity
+from bedside.record.sqlite.reader import open_run
+from bedside.zoo.contradictions import contradictions
+from bedside.zoo.specimens import ZOO
+from healthy import healthy_run
+
+# Drawn so that training falls epoch by epoch and validation does not follow: that is what the answer says.
+DRAWN_TRUTH = {"fine_tuning_staircase": ("silent-overfitting", "normal-convergence")}
+EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
+HARMLESS = "normal-convergence"
+
+# The true answer of each question, by specimen: what its one line does.
+TRUTH: dict[str, tuple[str, ...]] = {
+    "learning-rate-ten": ("steps-too-large", "plateau"),
+    "rate-one": ("steps-too-large", "plateau"),
+    "learning-rate-1e-6": ("steps-too-small", "learning-rate-gone"),
+    "rate-1e-7": ("steps-too-small", "learning-rate-gone"),
+    "hundred-examples": ("learned-by-heart", "silent-overfitting"),
+    "overfitting-uncured": ("learned-by-heart", "silent-overfitting"),
+    "overconfident": ("learned-by-heart", "silent-overfitting"),
+    "same-batch-again": ("learned-by-heart", "silent-overfitting"),
+    "ten-sigmoid-layers": ("no-gradient", "plateau"),
+    "collapsed-activations": ("no-gradient", "plateau"),
+    "dead-layer": ("no-gradient", "plateau"),
+    "dead-relu": ("no-gradient", "plateau"),
+    "relu-on-the-logits": ("no-gradient", "plateau"),
+    "saturated-head": ("no-gradient", "plateau"),
+    "saturated-tanh": ("no-gradient", "bad-start", "plateau"),
+    "growing-activations": ("bad-start",),
+    "exploding-depth": ("bad-start", "one-module", "steps-too-large"),
+    "learnable-scale": ("bad-start", "one-module"),
+    "labels-torn-from-inputs": ("nothing-to-learn", "plateau"),
+    "underfitting": ("held-back", "plateau"),
+    "broadcast-loss": ("held-back", "nothing-to-learn", "plateau"),
+    "double-softmax": ("held-back", "plateau"),
+    "validation-scaled-otherwise": ("evaluated-otherwise", "other-data"),
+    "evaluating-in-train-mode": ("evaluated-otherwise",),
+    "lopsided-labels": ("other-data", "evaluated-otherwise"),
+    "stale-checkpoint-evaluated": ("broken-evaluation",),
+    "schedule-ended-early": ("learning-rate-gone", "steps-too-small"),
+    "scheduler-per-batch": ("learning-rate-gone", "steps-too-small"),
+    "late-overshoot": ("learning-rate-gone", "steps-too-large"),
+    "batch-of-two": ("steps-too-large",),
+    "diverging-late": ("steps-too-large",),
+    "exploding-recurrence": ("steps-too-large", "one-module"),
+    "nan-from-steps-too-long": ("steps-too-large",),
+    "missing-warmup": ("steps-too-large", "plateau"),
+    "nan-log-of-zero": ("formula",),
+    "nan-zero-over-zero": ("formula",),
+    "nan-sqrt-of-zero": ("formula",),
+    "nan-exp-overflow": ("formula",),
+    "nan-from-module-four": ("formula",),
+    "nan-fp16-overflow": ("precision",),
+    "underflowing-second-moment": ("precision",),
+    "loss-scale-collapse": ("precision", "plateau"),
+    "nan-in-the-data": ("bad-batch",),
+    "bad-batch": ("bad-batch",),
+    "batch-outliers": ("bad-batch",),
+    "weights-overwritten": ("from-outside",),
+    "head-not-in-optimizer": ("not-connected", "plateau"),
+    "detached-backbone": ("not-connected", "plateau"),
+    "step-before-backward": ("not-connected", "plateau"),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something said with a probability, and whether it was so."""
+
+    sure: float
+    right: bool
+
+
+def hypotheses(diagnosis: Diagnosis, truth: Sequence[str]) -> Iterator[Claim]:
+    for asked in diagnosis.differential:
+        names = {each.name for each in asked.hypotheses}
+        if names & set(truth):  # the question has the true answer among its answers
+            for each in asked.hypotheses:
+                yield Claim(each.weight, each.name in truth)
+
+
+def findings(diagnosis: Diagnosis, expected: Iterable[str]) -> Iterator[Claim]:
+    wanted = set(expected)
+    codes = {each.code for each in diagnosis.findings if each.name in wanted}
+    for each in diagnosis.findings:
+        if each.severity > Severity.NOTE and not each.preview:
+            yield Claim(each.confidence, each.name in wanted or bool(set(each.causes) & codes))
+
+
+def brier(claims: Sequence[Claim]) -> float:
+    """The mean squared distance between what was said and what was so: 0 is perfect, 0.25 is "one half" every time."""
+    return sum((each.sure - each.right) ** 2 for each in claims) / len(claims) if claims else float("nan")
+
+
+def reliability(claims: Sequence[Claim]) -> list[tuple[str, int, float, float]]:
+    """Per band: how many claims, how sure on average, and how often right."""
+    rows = []
+    for low, high in pairwise(EDGES):
+        band = [each for each in claims if low <= each.sure < high or (high == 1.0 and each.sure == 1.0)]
+        if band:
+            said = sum(each.sure for each in band) / len(band)
+            rows.append((f"{low:.0%} to {high:.0%}", len(band), said, sum(each.right for each in band) / len(band)))
+    return rows
+
+
+def zoo_runs(cache: Path) -> Iterator[tuple[str, bool, Sequence[str], Diagnosis]]:
+    """Specimen, whether the run is sick, what it expects, and its diagnosis, for every recorded run in the cache."""
+    for specimen in ZOO:
+        for folder in sorted((cache / specimen.name).glob("*-*-*")):
+            if folder.suffix:
+                continue  # still being trained
+            sick = specimen.sick and not folder.name.startswith("healthy-")
+            yield specimen.name, sick, sorted(specimen.names) if sick else (), examine(open_run(folder))
+
+
+def table(title: str, claims: Sequence[Claim]) -> str:
+    rows = [f"| {band} | {count} | {said:.0%} | {right:.0%} |" for band, count, said, right in reliability(claims)]
+    head = f"## {title}\n\n{len(claims)} claims, Brier score {brier(claims):.3f}.\n"
+    return "\n".join([head, "| said | how often | on average | right |", "|---|---|---|---|", *rows])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, default=Path(".cache/zoo"), help="recorded runs of the zoo")
+    parser.add_argument("--drawn", type=int, default=660, help="drawn healthy runs")
+    parser.add_argument("--write", type=Path, help="write the tables into this page")
+    options = parser.parse_args(arguments)
+    weighed: list[Claim] = []
+    found: list[Claim] = []
+    against: list[str] = []
+    verdicts = {True: {"sick": 0, "unclear": 0, "healthy": 0}, False: {"sick": 0, "unclear": 0, "healthy": 0}}
+    for name, sick, expected, diagnosis in zoo_runs(options.cache):
+        verdicts[sick][diagnosis.verdict] += 1
+        weighed += hypotheses(diagnosis, TRUTH.get(name, ()) if sick else (HARMLESS,))
+        found += findings(diagnosis, expected)
+        against += [f"{name}: {each}" for each in contradictions(diagnosis)]
+    drawn = {"sick": 0, "unclear": 0, "healthy": 0}
+    for seed in range(options.drawn):
+        run = healthy_run(seed)
+        diagnosis = examine(run)
+        drawn[diagnosis.verdict] += 1
+        weighed += hypotheses(diagnosis, DRAWN_TRUTH.get(run.name.rsplit(" ", 1)[0], (HARMLESS,)))
+        found += findings(diagnosis, ())
+        against += [f"{run.name}: {each}" for each in contradictions(diagnosis)]
+    text = "\n\n".join(
+        [
+            "# How far to trust the percentages",
+            "Made by `python benchmarks/calibration.py` over the recorded runs of the zoo and drawn healthy runs. A "
+            "claim of 80 % should be right about 80 % of the time.",
+            table("Hypotheses", weighed),
+            table("Findings", found),
+            "## Verdicts\n\n| runs | sick | unclear | healthy |\n|---|---|---|---|\n"
+            + "\n".join(
+                f"| {title} | {counts['sick']} | {counts['unclear']} | {counts['healthy']} |"
+                for title, counts in (
+                    ("sick specimens", verdicts[True]),
+                    ("healthy specimens and twins", verdicts[False]),
+                    ("drawn healthy runs", drawn),
+                )
+            ),
+        ]
+    )
+    text += f"\n\n## Reports that contradict themselves\n\n{len(against)}."
+    print(text, *against, sep="\n")
+    if options.write:
+        options.write.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Faulty programs and what they share; see benchmarks/strangers.py."""

@@ -1,0 +1,116 @@
+"""Train a program under `bedside.watch` in a process of its own, and keep what was said about it.
+
+A program is a file with `main(watch)` or, where it has a faulty line, `main(watch, faulty)`. It calls `watch(model,
+optimizer)` as anybody calls `bedside.watch`, as often as it likes (five folds, five runs), logs what it logs, and ends
+with an assertion that it learned: a healthy program that did not learn is an error of ours, not a healthy program.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import runpy
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ALARMING = ("warning", "error")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: which file, with which random numbers, faulty or not (None: it has no faulty line)."""
+
+    file: str
+    seed: int = 0
+    faulty: bool | None = None
+
+    @property
+    def name(self) -> str:
+        return Path(self.file).stem.replace("_", "-")
+
+
+@dataclass
+class Outcome:
+    """What was said about the runs of one program."""
+
+    job: Job
+    verdicts: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)  # as in the JSON report, primary first, at the end
+    passing: list[str] = field(default_factory=list)  # alarms printed while it ran and gone at the end
+    questions: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    steps: int = 0
+    score: float | None = None  # what the program returned, higher is better
+    failed: str = ""  # the program's own error: it did not learn, or it broke
+
+    @property
+    def alarms(self) -> list[dict[str, Any]]:
+        return [finding for finding in self.findings if finding["severity"] in ALARMING]
+
+    @property
+    def primary(self) -> str:
+        return next((finding["name"] for finding in self.alarms if finding["primary"]), "")
+
+
+def train_all(jobs: Iterable[Job], processes: int = 2, everything: bool = False) -> Iterator[Outcome]:
+    """Train them, so many at a time, each with one thread; outcomes in the order of the jobs."""
+    # A new process now and then, so that what a program leaves behind (patched modules, caches) does not add up.
+    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=8) as pool:
+        yield from pool.imap(train, [(job, everything) for job in jobs])
+
+
+def train(what: tuple[Job, bool]) -> Outcome:
+    job, everything = what
+    import numpy as np
+    import torch
+
+    import bedside
+
+    torch.set_num_threads(1)
+    torch.manual_seed(job.seed)
+    np.random.seed(job.seed)
+    random.seed(job.seed)
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    outcome, monitors, spoken = Outcome(job), [], []
+    budget = {"budget": None} if everything else {}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        def watch(model: Any, optimizer: Any, **more: Any) -> Any:
+            place = {} if "resume" in more else {"run_dir": Path(folder) / str(len(monitors))}
+            monitor = bedside.watch(model, optimizer, **place, quiet=True, on_finding=spoken.append, **budget, **more)
+            monitors.append(monitor)
+            return monitor
+
+        began = time.perf_counter()
+        try:
+            main = runpy.run_path(job.file)["main"]
+            outcome.score = main(watch) if job.faulty is None else main(watch, job.faulty)
+        except Exception:
+            outcome.failed = traceback.format_exc(limit=-2)
+        outcome.seconds = round(time.perf_counter() - began, 1)
+        for monitor in monitors:
+            monitor.close()
+        for place in dict.fromkeys(monitor.run_dir for monitor in monitors):
+            _keep(outcome, bedside.diagnose(place))
+        named = {finding["name"] for finding in outcome.findings}
+        loud = [finding for finding in spoken if finding.severity.word in ALARMING and not finding.preview]
+        outcome.passing = sorted({finding.name for finding in loud} - named)
+    return outcome
+
+
+def _keep(outcome: Outcome, diagnosis: Any) -> None:
+    said = diagnosis.to_json()
+    outcome.verdicts.append(said["verdict"])
+    outcome.findings += said["findings"]
+    outcome.steps += said["steps"]
+    outcome.questions += [each.question for each in diagnosis.differential]

@@ -1,0 +1,198 @@
+"""What a run shows of having learned: how far each curve came, where it ended, and what a blind guess would reach.
+
+`verdict.py` asks these questions before it says "healthy". Every curve is turned so that lower is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from bedside.analysis.accuracy_and_loss import accuracies
+from bedside.analysis.chance_levels import Chance, known_chance
+from bedside.analysis.losses import is_surrogate, training_loss, validation_losses, validation_metrics
+from bedside.analysis.statistics import outline, trend
+from bedside.analysis.statistics.outline import Outline
+from bedside.record.metric_direction import goes_up
+from bedside.record.run import Run
+from bedside.record.series import Series
+
+
+@dataclass(frozen=True)
+class Limits:
+    readings: int = 20  # of a training loss: the blocks of a trend need them
+    evaluations: int = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
+    noise: float = 4.0  # σ of one reading: the range of thirty readings of pure noise
+    gain: float = 0.01  # of the level: a resumed or finished run moves by less; any from scratch by far more
+    below_guess: float = 0.05  # of a blind guess's loss: what label frequencies and memorised examples bring at least
+    metric_gain: float = 0.1  # of what was left to be won: an accuracy that rose by it did not do so by chance
+    far: float = 0.1  # of the level: what an end may be from its best without anybody minding
+    lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
+    times: float = 2.0  # the best level, for a loss that is positive by nature: its share of the progress may be small
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve that should improve, turned so that lower is better."""
+
+    series: Series
+    limits: Limits
+    turned: bool  # a score whose sign was changed
+
+    @cached_property
+    def outline(self) -> Outline:
+        return outline(self.series)
+
+    @property
+    def key(self) -> str:
+        return "the loss" if self.series.vital == "loss" else self.series.key
+
+    @property
+    def first(self) -> float:
+        return self.outline.start
+
+    @property
+    def now(self) -> float:
+        return self.outline.now
+
+    @property
+    def best(self) -> float:
+        return self.outline.best
+
+    def shown(self, value: float) -> float:
+        """A level as the user knows it."""
+        return -value if self.turned else value
+
+    @property
+    def level(self) -> float:
+        return max(abs(self.first), abs(self.now))
+
+    @property
+    def won(self) -> float:
+        """What was won from the start to the end, as a share of the level it began at."""
+        return (self.first - self.now) / self.level if self.level > 0 else 0.0
+
+    @property
+    def improved(self) -> bool:
+        """Clearly better at the end than at the start: by more than its noise and by more than a hair."""
+        return self._beyond(self.first - self.now, self.limits.gain * self.level)
+
+    @property
+    def was_better(self) -> bool:
+        """Whether it was ever clearly better than at its first reading."""
+        first = float(self.series.values[0])
+        return self._beyond(first - self.best, self.limits.gain * max(abs(first), abs(self.best)))
+
+    def _beyond(self, gain: float, least: float) -> bool:
+        if gain <= least:
+            return False
+        slope = trend(self.series)
+        return gain > self.limits.noise * self.outline.wander or slope.falling
+
+    @property
+    def lost(self) -> bool:
+        """Whether it ends far from its own best: most of the progress is gone, or it is a multiple of the best."""
+        gap, limits = self.now - self.best, self.limits
+        if gap <= limits.noise * self.outline.wander:
+            return False
+        if gap > limits.lost * self.outline.progress and gap > limits.far * self.level:
+            return True
+        positive = self.best > 0 and self.now > limits.times * self.best
+        return positive and math.log(self.now / self.best) > limits.lost * math.log(
+            max(self.first, self.now) / self.best
+        )
+
+    @property
+    def best_step(self) -> int:
+        return int(self.outline.steps[self.outline.best_place])
+
+
+class Learned:
+    """The curves of a run that say whether it learned."""
+
+    def __init__(self, run: Run, limits: Limits | None = None) -> None:
+        self.run = run
+        self.limits = limits or Limits()
+
+    @cached_property
+    def meant_to_fall(self) -> bool:
+        """False for policy optimisation and for players with a loss each: the level of such a loss says nothing."""
+        return not is_surrogate(self.run) and len(self.run.owners("loss")) <= 1
+
+    @cached_property
+    def training(self) -> Curve | None:
+        return self._curve(training_loss(self.run), self.limits.readings) if self.meant_to_fall else None
+
+    @cached_property
+    def held_out(self) -> list[Curve]:
+        """Validation losses."""
+        if not self.meant_to_fall:
+            return []
+        return self._curves(validation_losses(self.run))
+
+    @cached_property
+    def metrics(self) -> list[Curve]:
+        """Accuracies, error rates, rewards: whatever has a known better direction and is no loss."""
+        rewards = [] if self.meant_to_fall else [vital for vital in self.run.vitals if _is_reward(vital)]
+        return self._curves([*validation_metrics(self.run), *map(self.run.series, rewards)])
+
+    @property
+    def every(self) -> list[Curve]:
+        return [*([self.training] if self.training else []), *self.held_out, *self.metrics]
+
+    @cached_property
+    def chance(self) -> Chance | None:
+        return known_chance(self.run.config)
+
+    @cached_property
+    def metric_improved(self) -> bool:
+        """Whether a held-out metric clearly rose: then a validation loss that does not fall is mere overconfidence."""
+        for each in self.metrics:
+            room = 1 - each.shown(each.first) if each.turned and each.shown(each.best) <= 1 else each.level
+            if each.was_better and each.first - each.best > self.limits.metric_gain * abs(room):
+                return True
+        return False
+
+    def guessed_accuracies(self) -> Iterator[tuple[Series, float]]:
+        """Accuracies that never rose clearly above a blind guess, each with the share that a guess gets right."""
+        for series in accuracies(self.run):
+            if len(series) < self.limits.evaluations:
+                continue
+            best = float(outline(series).values.max())
+            guess = self._guess(best)
+            if guess is not None and best < min(2 * guess, guess + self.limits.metric_gain * (1 - guess)):
+                yield series, guess
+
+    def _guess(self, best: float) -> float | None:
+        """The share of right answers that knows nothing: the commonest label's, or one of K classes."""
+        share = self.run.series("label_share_max").median()
+        if share > 0 and not (self.chance and self.chance.classes):
+            return share
+        if self.chance is not None and self.chance.classes:
+            return max(1 / self.chance.classes, share if share > 0 else 0.0)
+        if best <= 0:
+            return None
+        classes = round(1 / best)  # not given: as many as this accuracy would be a guess among, if the loss agrees
+        losses = [each.first for each in [self.training, *self.held_out] if each is not None]
+        near = any(abs(loss - math.log(classes)) <= NEAR_GUESS * math.log(classes) for loss in losses if classes >= 2)
+        return 1 / classes if near else None
+
+    def _curves(self, every: list[Series]) -> list[Curve]:
+        return [curve for each in every if (curve := self._curve(each, self.limits.evaluations)) is not None]
+
+    def _curve(self, series: Series, fewest: int) -> Curve | None:
+        finite = series.finite()
+        if len(finite) < fewest:
+            return None
+        if goes_up(series.vital):
+            return Curve(Series(series.vital, series.owner, finite.steps, -finite.values), self.limits, turned=True)
+        return Curve(finite, self.limits, turned=False)
+
+
+NEAR_GUESS = 0.1  # of ln K: an untrained head is off by about that
+
+
+def _is_reward(vital: str) -> bool:
+    return not vital.startswith("val/") and goes_up(vital) is True

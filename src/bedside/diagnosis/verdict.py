@@ -1,0 +1,210 @@
+"""Sick, healthy or unclear, and why in one line. Healthy is earned: nothing found is not enough.
+
+A run is healthy when it was examined, nothing was found, and its curves show that it learned: clearly better than at
+the start and than a blind guess where that is known, on held-out data too where there are any, and not far from its
+own best at the end. Each doubt below says what is missing and what would settle it; the first one that holds makes the
+verdict unclear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bedside.diagnosis.learned import Curve, Learned
+from bedside.finding import Differential, Finding, Severity
+from bedside.record.run import Run
+from bedside.rules.advice import moment
+from bedside.wording import number, percent, plural
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`word` is sick, healthy or unclear; `settled_by` says what would settle an unclear one."""
+
+    word: str
+    reason: str
+    settled_by: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    covered: float = 0.8  # of the run: a loss that ends before says nothing about the rest
+    by_heart: float = 0.05  # of its start: a training loss this low leaves nothing to be learned
+    held_out: float = 0.5  # of its first level: a validation loss still above it did not follow the training
+    other_scale: float = 10.0  # times a blind guess: a sum over tokens or a weighted loss has a level of its own
+    fell: float = 0.2  # of its level: a training loss that fell this much while validation did not follow
+
+
+def verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str], asked: Sequence[Differential]) -> Verdict:
+    """The judgement of a run whose rules have answered and whose open questions were weighed."""
+    alarms = [each for each in findings if each.severity >= Severity.WARNING and not each.preview]
+    if alarms:
+        first = next((each for each in alarms if each.primary), alarms[0])
+        return Verdict("sick", first.message)
+    stopped = next((event for event in run.events_of("switched_off") if event.data.get("all")), None)
+    if stopped is not None:
+        return Verdict(
+            "unclear", f"bedside stopped watching at {moment(run, stopped.step)}.", "Report the error below."
+        )
+    if not examined:
+        return Verdict("unclear", "No rule could look at this run.", "See what the rules need: bedside diagnose -v.")
+    learned = Learned(run)
+    for doubt in DOUBTS:
+        if (unclear := doubt(learned, Limits())) is not None:
+            return unclear
+    return _open_question(asked) or Verdict("healthy", _shown(learned))
+
+
+def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
+    """Too few readings of anything that should improve."""
+    if learned.every:
+        return None
+    readings, least = len(learned.run.loss), learned.limits
+    if not learned.meant_to_fall:
+        return Verdict(
+            "unclear",
+            "The loss of this run is not meant to fall, and no score was logged that is meant to rise.",
+            "Log what should improve: monitor.log(reward=…).",
+        )
+    had = f"{plural(readings, 'reading')} of the loss" if readings else "no loss"
+    return Verdict(
+        "unclear",
+        f"Too little was recorded to judge: {had}.",
+        f"{least.readings} readings of the loss, or {least.evaluations} evaluations.",
+    )
+
+
+def _not_covered(learned: Learned, limits: Limits) -> Verdict | None:
+    """What was logged only for the first part of a run says nothing about the rest."""
+    run, steps = learned.run, learned.run.steps
+    last = max(each.series.last_step for each in learned.every)
+    if last >= limits.covered * (steps - 1):
+        return None
+    return Verdict(
+        "unclear",
+        f"The last loss or score was logged at {moment(run, last)} of {number(steps - 1)}.",
+        "Log the loss, or evaluate, until the end.",
+    )
+
+
+def _nothing_learned(learned: Learned, limits: Limits) -> Verdict | None:
+    """No curve is clearly better at the end than at the start."""
+    if any(each.improved for each in learned.every) or _below_guess(learned):
+        return None
+    curve = learned.every[0]
+    moved = f"{curve.key} went from {number(curve.shown(curve.first))} to {number(curve.shown(curve.now))}"
+    by = "less than its noise" if curve.won > learned.limits.gain else f"not by {percent(learned.limits.gain)} better"
+    return Verdict(
+        "unclear",
+        f"Nothing shows that it learned: {moved}, {by}.",
+        "Evaluate the untrained network beside the trained one, or train on 32 examples until the loss is near zero.",
+    )
+
+
+def _below_guess(learned: Learned) -> bool:
+    """Whether a loss is clearly below that of a blind guess, which is known."""
+    losses = [each for each in [learned.training, *learned.held_out] if each is not None]
+    level = learned.chance.level if learned.chance else 0.0
+    return any(each.now < (1 - learned.limits.below_guess) * level for each in losses)
+
+
+def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
+    """A loss or an accuracy that is still that of a blind guess."""
+    for series, guess in learned.guessed_accuracies():
+        best = number(float(series.values.max()))
+        return Verdict(
+            "unclear",
+            f"{series.key} was never above {best}, where a blind guess has {number(guess)}.",
+            "Evaluate a few hundred training examples the same way: if they are at chance too, look at the evaluation.",
+        )
+    chance = learned.chance
+    losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
+    for each in losses if chance is not None else ():
+        comparable = chance is not None and each.best < limits.other_scale * chance.level
+        if chance is not None and comparable and each.best > (1 - learned.limits.below_guess) * chance.level:
+            return Verdict(
+                "unclear",
+                f"{each.key} was never clearly below that of a blind guess ({chance}): its best was "
+                f"{number(each.best)}.",
+                "Train on 32 examples until the loss is near zero; if it does not get there, look at data and loss.",
+            )
+    return None
+
+
+def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
+    """Training goes well, and held-out data show nothing of it."""
+    training = learned.training
+    if training is None or learned.metric_improved:
+        return None
+    for each in learned.held_out[:1]:
+        if each.now <= training.now:
+            continue  # nothing to follow
+        since = training.series.since(each.series.first_step)
+        fell = Curve(since, learned.limits, turned=False).won if len(since) else training.won
+        if not each.was_better and fell > limits.fell:
+            return Verdict(
+                "unclear",
+                f"{each.key} was never better than at its first evaluation ({number(each.series.values[0])}, now "
+                f"{number(each.now)}), while the training loss fell to {number(training.now)}.",
+                "Evaluate as many training examples the same way: near the training loss it is learning by heart, "
+                "near the validation loss it is the evaluation.",
+            )
+        known = training.first > 0 and training.now < limits.by_heart * training.first
+        if known and each.now - training.now > limits.held_out * abs(float(each.series.values[0])):
+            return Verdict(
+                "unclear",
+                f"The training data are known by heart (loss {number(training.now)}), and {each.key} is still "
+                f"{number(each.now)}.",
+                "Log a score beside the validation loss, and stop at its best evaluation.",
+            )
+    return None
+
+
+def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
+    """It ends far from its own best."""
+    for each in learned.every:
+        excused = each in learned.held_out and learned.metric_improved
+        if each.lost and not excused:
+            return Verdict(
+                "unclear",
+                f"{each.key} ends at {number(each.shown(each.now))}; its best was {number(each.shown(each.best))} at "
+                f"{moment(learned.run, each.best_step)}.",
+                "Keep the weights of the best evaluation, and train on from there to see whether it happens again.",
+            )
+    return None
+
+
+DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
+    _too_little,
+    _not_covered,
+    _nothing_learned,
+    _a_guess,
+    _not_held_out,
+    _lost_again,
+)
+
+
+def _open_question(asked: Sequence[Differential]) -> Verdict | None:
+    """A fault that is more likely than not, though no rule is sure of it."""
+    for each in asked:
+        top = each.heaviest
+        if top.test is not None and top.weight > 0.5:
+            return Verdict(
+                "unclear", f"{each.question.split('. ')[0]}: probably {top.title} ({percent(top.weight)}).", top.test.do
+            )
+    return None
+
+
+def _shown(learned: Learned) -> str:
+    """What the run showed of learning, in one line."""
+    said = [
+        f"{each.key} went from {number(each.shown(each.first))} to {number(each.shown(each.now))}"
+        for each in [learned.training, *learned.held_out[:1], *learned.metrics[:1]]
+        if each is not None and each.improved
+    ]
+    return _capital("; ".join(said)) + "." if said else "The loss is well below that of a blind guess."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

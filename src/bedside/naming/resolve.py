@@ -1,0 +1,62 @@
+"""Names that are logged together, read together: what one name leaves open, its neighbours may tell.
+
+A bare `accuracy` beside `val_loss` is a validation metric, unless `val_accuracy` stands there as well or the training
+numbers are bare too (Keras writes `loss, accuracy, val_loss, val_accuracy`). What says `train` stays training.
+
+>>> names = resolve(["val_loss", "accuracy"])
+>>> names["accuracy"].split
+'val'
+>>> resolve(["loss", "accuracy", "val_loss"])["accuracy"].split
+'train'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from bedside.naming.metric_names import read_name
+from bedside.naming.words import Name
+from bedside.record.run import Key
+
+OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
+MEASURED = ("loss", "metric")
+
+
+def resolve(names: Iterable[str]) -> dict[str, Name]:
+    """Every name of one log, or of one `monitor.log` call, read with the others in sight."""
+    found = {name: read_name(name) for name in names}
+    measured = [each for each in found.values() if each.kind in MEASURED]
+    evaluated = {each.metric for each in measured if each.split in ("val", "test")}
+    bare_loss = any(each.kind == "loss" and not each.split for each in measured)
+    if not evaluated or bare_loss:
+        return found
+    split = "val" if any(each.split == "val" for each in measured) else "test"
+    for name, each in found.items():
+        if each.kind == "metric" and each.bare and each.metric not in evaluated:
+            found[name] = replace(each, split=split)
+    return found
+
+
+def within_validation(name: str) -> Name:
+    """A name that was logged inside `with monitor.validation():`; without a split of its own it is a validation one."""
+    found = read_name(name)
+    if found.kind in MEASURED:
+        return replace(found, split="val") if found.bare or not found.split else found
+    return Name("val", "metric", name) if found.kind == "other" else found
+
+
+def key_of(name: str, meaning: Name) -> Key:
+    """The (vital, owner) that a name stands for by itself: `val_acc` is `val/accuracy`, `lr/pg1` is lr of group_1."""
+    split = meaning.split or "train"
+    if meaning.kind == "loss" and meaning.over == "epoch" and split == "train":
+        return ("loss_epoch", meaning.owner)
+    if meaning.kind == "loss" and meaning.rank <= 1:
+        return ("loss" if split == "train" else f"{split}/loss", meaning.owner)
+    if meaning.kind == "loss":
+        return (f"part/{meaning.metric}" if split == "train" else f"{split}/{meaning.metric}", meaning.owner)
+    if meaning.kind == "metric":
+        return (f"{split}/{meaning.metric}", meaning.owner)
+    if meaning.kind in OWN_KINDS:
+        return (meaning.kind, meaning.owner)
+    return (name, "")

@@ -1,0 +1,197 @@
+"""Healthy is earned: what a run must show, and what makes it unclear although no rule speaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.diagnosis.verdict import verdict
+from bedside.finding import Differential, Experiment, Finding, Hypothesis, Severity
+from bedside.record.run import Event
+from bedside.record.series import Series
+from bedside.testing import a_run
+
+STEPS = 1000
+
+
+def noisy(values, by=0.02, seed=0):
+    values = np.asarray(values, float)
+    return values * np.exp(by * np.random.default_rng(seed).standard_normal(len(values)))
+
+
+def falling(first=2.3, last=0.2, steps=STEPS, by=0.02):
+    return noisy(last + (first - last) * np.exp(-np.arange(steps) / (steps / 6)), by)
+
+
+def judged(run, findings=(), asked=()):
+    return verdict(run, findings, ["LOS101"], asked)
+
+
+def test_a_run_that_learned_is_healthy_and_says_what_it_showed():
+    said = judged(a_run(loss=falling(), val_loss=falling(steps=20), val_accuracy=np.linspace(0.3, 0.95, 20)))
+    assert said.word == "healthy"
+    assert said.reason.startswith("The loss went from 2.")
+    assert "val/accuracy went from 0.3 to 0.9" in said.reason
+    assert said.settled_by == ""
+
+
+def test_a_training_loss_alone_can_earn_it():
+    assert judged(a_run(loss=falling())).word == "healthy"
+
+
+def test_evaluations_alone_can_earn_it():
+    assert judged(a_run(steps=STEPS, val_loss=falling(steps=12))).word == "healthy"
+
+
+def test_an_alarm_makes_it_sick_with_the_primary_message_as_the_reason():
+    warning = Finding("AAA101", "a", Severity.WARNING, "First.", 0.9, 0, 9)
+    error = Finding("BBB101", "b", Severity.ERROR, "Second.", 0.9, 0, 9, primary=True)
+    said = judged(a_run(loss=falling()), [warning, error])
+    assert (said.word, said.reason) == ("sick", "Second.")
+
+
+@pytest.mark.parametrize("change", [{"preview": True}, {"severity": Severity.NOTE}])
+def test_previews_and_notes_leave_it_healthy(change):
+    finding = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9).with_(**change)
+    assert judged(a_run(loss=falling()), [finding]).word == "healthy"
+
+
+# Five kinds of run that were once called healthy. Each must be unclear although no rule says anything.
+
+
+def test_accuracy_at_chance_while_the_loss_falls():
+    accuracy = noisy([0.1] * 20, 0.05)
+    known = a_run(loss=falling(), val_accuracy=accuracy, config={"classes": 10})
+    inferred = a_run(loss=falling(), val_accuracy=accuracy)
+    for run in (known, inferred):
+        said = judged(run)
+        assert said.word == "unclear"
+        assert "val/accuracy was never above 0.1" in said.reason
+        assert "a blind guess has 0.1" in said.reason
+        assert said.settled_by
+
+
+def test_the_commonest_label_is_the_guess_where_labels_are_lopsided():
+    run = a_run(loss=falling(0.7, 0.2), val_accuracy=noisy([0.9] * 20, 0.003), label_share_max=0.9)
+    assert judged(run).word == "unclear"
+    assert judged(a_run(loss=falling(0.7, 0.2), val_accuracy=noisy([0.9] * 20, 0.003))).word == "healthy"
+
+
+def test_an_accuracy_that_rose_above_a_guess_is_none():
+    rising = a_run(loss=falling(), val_accuracy=np.linspace(0.1, 0.6, 20), config={"classes": 10})
+    many = a_run(loss=falling(6.9, 5.0), val_accuracy=np.linspace(0.001, 0.05, 20), config={"classes": 1000})
+    assert judged(rising).word == judged(many).word == "healthy"
+
+
+def test_validation_never_better_than_at_its_first_evaluation():
+    said = judged(a_run(loss=falling(), val_loss=noisy(np.linspace(1.5, 1.7, 12))))
+    assert said.word == "unclear"
+    assert "never better than at its first evaluation" in said.reason
+
+
+def test_a_score_that_improves_excuses_a_validation_loss_that_does_not():
+    run = a_run(loss=falling(), val_loss=noisy(np.linspace(0.5, 0.6, 12)), val_accuracy=np.linspace(0.7, 0.9, 12))
+    assert judged(run).word == "healthy"
+
+
+def test_a_validation_loss_below_training_has_nothing_to_catch_up():
+    assert judged(a_run(loss=falling(), val_loss=noisy([0.1] * 12))).word == "healthy"
+
+
+def test_a_loss_that_fell_by_next_to_nothing():
+    said = judged(a_run(loss=2.5 * (1 - np.linspace(0, 3e-4, STEPS))))
+    assert said.word == "unclear"
+    assert "Nothing shows that it learned" in said.reason
+
+
+def test_a_flat_loss_well_below_a_blind_guess_has_learned_before():
+    flat = noisy([2.9] * STEPS, 0.01)
+    assert judged(a_run(loss=flat, config={"vocab_size": 50257})).word == "healthy"
+    assert judged(a_run(loss=flat)).word == "unclear"
+
+
+def test_training_known_by_heart_with_validation_far_above_it():
+    said = judged(a_run(loss=falling(2.3, 0.003, by=0.1), val_loss=noisy(np.linspace(2.4, 2.2, 12), 0.005)))
+    assert said.word == "unclear"
+    assert "known by heart" in said.reason
+
+
+def test_a_small_gap_above_a_tiny_training_loss_is_no_gap():
+    assert judged(a_run(loss=falling(2.3, 0.0008, by=0.1), val_loss=falling(1.0, 0.07, 12))).word == "healthy"
+
+
+@pytest.mark.parametrize("end", [8.0, 3.0])
+def test_a_run_that_ends_far_worse_than_its_best(end):
+    curve = np.concatenate([falling(2.3, 0.1)[:600], noisy(0.1 * np.geomspace(1, end, 400))])
+    said = judged(a_run(loss=curve))
+    assert said.word == "unclear"
+    assert "its best was 0.1" in said.reason
+
+
+def test_a_run_near_its_best_is_not_lost():
+    curve = np.concatenate([falling(2.3, 0.1)[:600], noisy(0.1 * np.geomspace(1, 1.4, 400))])
+    assert judged(a_run(loss=curve)).word == "healthy"
+
+
+def test_a_validation_score_that_falls_back_is_lost():
+    accuracy = [*np.linspace(0.1, 0.9, 10), *np.linspace(0.9, 0.4, 10)]
+    assert "val/accuracy ends at 0.4" in judged(a_run(loss=falling(), val_accuracy=accuracy)).reason
+
+
+# What was not recorded.
+
+
+def test_too_few_readings_are_unclear_and_say_how_many_it_takes():
+    said = judged(a_run(loss=falling(steps=12)))
+    assert (said.word, said.reason) == ("unclear", "Too little was recorded to judge: 12 readings of the loss.")
+    assert "20 readings" in said.settled_by
+
+
+def test_a_loss_that_was_logged_for_the_first_part_only_is_unclear():
+    early = Series("loss", "", np.arange(100), falling(steps=100))
+    said = judged(a_run(loss=early, lr=Series("lr", "", np.arange(1000), np.full(1000, 0.1))))
+    assert said.word == "unclear"
+    assert "step 99 of 999" in said.reason
+
+
+def test_a_policy_loss_needs_a_score():
+    loss = np.random.default_rng(0).standard_normal(STEPS)
+    assert "not meant to fall" in judged(a_run(loss=loss, approx_kl=0.01)).reason
+    rewarded = a_run(loss=loss, approx_kl=0.01, reward=noisy(np.linspace(0.1, 0.9, STEPS), 0.1))
+    assert judged(rewarded).word == "healthy"
+
+
+def test_a_loss_on_another_scale_than_the_guess_is_not_compared():
+    assert judged(a_run(loss=falling(30000, 11000), config={"classes": 70})).word == "healthy"
+
+
+def test_nothing_examined_is_unclear():
+    assert verdict(a_run(loss=falling()), [], [], []).word == "unclear"
+
+
+def test_a_monitor_that_stopped_is_unclear():
+    said = judged(a_run(loss=falling(), events=[Event(70, "switched_off", {"all": True})]))
+    assert (said.word, said.reason) == ("unclear", "bedside stopped watching at step 70.")
+
+
+# Hypotheses and the verdict agree.
+
+
+def question(weight, test):
+    other = Hypothesis("fine", "all is well", 1 - weight, (), (), None)
+    fault = Hypothesis("broken", "a broken thing", weight, ("a sign",), (), test)
+    return Differential("Is it broken? Or not?", 0, tuple(sorted((fault, other), key=lambda each: -each.weight)))
+
+
+EXPERIMENT = Experiment("try-it", "a minute", "Try it.", ())
+
+
+def test_a_fault_more_likely_than_not_is_not_healthy():
+    said = judged(a_run(loss=falling()), asked=[question(0.7, EXPERIMENT)])
+    assert (said.word, said.settled_by) == ("unclear", "Try it.")
+    assert "probably a broken thing (70 %)" in said.reason
+
+
+def test_a_harmless_or_unlikely_answer_leaves_it_healthy():
+    assert judged(a_run(loss=falling()), asked=[question(0.7, None)]).word == "healthy"
+    assert judged(a_run(loss=falling()), asked=[question(0.4, EXPERIMENT)]).word == "healthy"
