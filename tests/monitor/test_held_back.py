@@ -98,3 +98,16 @@ def test_a_line_stands_on_its_own_beside_a_progress_bar(capsys):
         bar.update(1)
     lines = capsys.readouterr().err.replace("\r", "\n").splitlines()
     assert "bedside: a line" in [line.strip() for line in lines]
+
+
+def test_a_share_of_the_steps_waits_until_the_loss_has_come_down_and_settled():
+    from bedside.monitor.held_back import is_settled
+
+    warming, falling = [2.4] * 40, list(np.linspace(2.4, 0.3, 100))
+    assert not is_settled(a_run(loss=warming))
+    assert not is_settled(a_run(loss=warming + falling))
+    assert is_settled(a_run(loss=warming + falling + [0.3] * 300))
+    waiting = HeldBack()
+    assert begun(waiting, [found("GRD103")], 40, settled=False) == []
+    assert begun(waiting, [found("GRD103")], 100, settled=False) == []
+    assert begun(waiting, [found("GRD103")], 200, settled=True) == ["GRD103"]

@@ -22,6 +22,7 @@ from bedside.record.run import Run
 
 SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are no sample
 FAST = 0.05  # of the first loss, over the second half of the steps so far: the run is still on its way down
+CAME_DOWN = 0.3  # of the first loss: a run that has learned something
 AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # what is NaN stays NaN
 
 
@@ -34,13 +35,17 @@ class News:
 
 
 def is_settled(run: Run) -> bool:
-    """Whether the loss no longer falls fast; True where nobody knows."""
+    """Whether the loss has come down and no longer falls fast; True where nobody knows.
+
+    During a warm-up a loss stands still as well, before it has begun to fall.
+    """
     losses = run.loss.finite()
     if len(losses) < 4:
         return True
     half = losses.since((losses.first_step + losses.last_step) // 2)
     then, now = half.head(max(1, len(half) // 5)).median(), half.tail(max(1, len(half) // 5)).median()
-    return then - now <= FAST * abs(losses.head(5).median())
+    first = losses.head(5).median()
+    return first - now > CAME_DOWN * abs(first) and then - now <= FAST * abs(first)
 
 
 class HeldBack:
