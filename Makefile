@@ -51,12 +51,17 @@ web:  ## build the front end of reports and the live page; needs node, which use
 test: lint browser  ## lint, then every test
 	$(BIN)/pytest -n 2
 
-docs: $(VENV)/.dev  ## write the generated pages, and a report of the demo into the README
+docs: $(VENV)/.dev  ## write the generated pages, and build the documentation as a site in site/
 	$(BIN)/python scripts/make_docs.py
-	$(BIN)/python scripts/make_report.py
+	$(BIN)/zensical build --clean --strict
 
-scoreboard: $(VENV)/.dev  ## how good the diagnosis is: make scoreboard CORPUS=folder-with-labels.json
-	$(BIN)/python benchmarks/diagnosis.py $(CORPUS)
+pictures: $(VENV)/.dev browser  ## make the pictures of the README anew, from a run trained now
+	$(BIN)/python scripts/make_pictures.py
+
+SEEDS ?= 0
+scoreboard: $(VENV)/.dev  ## how good the diagnosis is: the zoo on one seed; CORPUS=folder-with-labels.json adds real logs
+	$(BIN)/bedside zoo score --seeds $(SEEDS)
+	@if [ -n "$(CORPUS)" ]; then $(BIN)/python benchmarks/diagnosis.py $(CORPUS); fi
 
 benchmarks: $(VENV)/.dev  ## what watching costs
 	$(BIN)/python benchmarks/overhead.py

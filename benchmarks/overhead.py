@@ -3,7 +3,7 @@
     python benchmarks/overhead.py --quick                     the MLP and the deep net, without other tools
     python benchmarks/overhead.py                             everything, three to four hours
     python benchmarks/overhead.py --limits                    transfers, memory, accuracy, budget: seven minutes
-    python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "seed article" --rounds 20
+    python benchmarks/overhead.py --workloads mlp gpt --watchers bedside "naive hooks" --rounds 20
 
 Watched and unwatched steps take turns block by block, in one training or, for other people's tools, in two processes
 (`cost/blocks.py` says how they are compared); one core, one thread; processor time. Beside it, what is spent inside the

@@ -18,7 +18,7 @@ SHAPES = {"mlp": (6, 109_386), "deep": (524, 146_602), "resnet": (47, 981_360), 
 SHAPES |= {f"chain-{n}": (2 * n, 72 * (n - 2) + 258) for n in (10, 100, 1000, 5000)}
 NORMS, NATIVE = "bedside, norms every step", "bedside, norms every step, native"
 LOSS_ONLY, OUTPUTS = "bedside, loss only", "bedside, activations every step"
-NAIVE, COMPOSER = "seed article, our norms", "Composer's formula"
+NAIVE, COMPOSER = "naive hooks, all our norms", "Composer's formula"
 
 
 class Goal(NamedTuple):

@@ -60,7 +60,7 @@ def _milliseconds(value: float) -> str:
 
 
 def _name(watcher: str) -> str:
-    return {"nothing again": "*unwatched, once more*"}.get(watcher, watcher)
+    return {"nothing again": "*baseline vs. baseline*"}.get(watcher, watcher)
 
 
 def _default(rows: Sequence[Row]) -> str:

@@ -1,6 +1,6 @@
 """Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
-    python scripts/make_docs.py            write docs/rules/*.md, docs/rules.md, docs/vitals.md, README's table
+    python scripts/make_docs.py            write docs/rules/*.md, rules.md, vitals.md, zoo.md, and the tables in others
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
 
 The pages are committed, so that they can be read where the code is, and CI compares.
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cost_tables import costs
-from coverage_pages import coverage_page, peers_page
-from zoo_pages import zoo_in_short, zoo_page
+from front_numbers import front_numbers
+from zoo_pages import zoo_page
 
 from bedside.logs import FORMATS
 from bedside.record.vocabulary import VITALS, Vital
@@ -37,19 +37,20 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         + page(rule)
         for rule in catalogue
     }
-    readme = root / "README.md"
-    front = readme.read_text(encoding="utf-8")
-    parts = {"rules": families_table(catalogue), "formats": formats_sentence(), "zoo": zoo_in_short(root / ZOO)}
-    parts["costs"] = costs(*(root / name for name in COSTS))
-    for marker, text in parts.items():
-        front = between(front, marker, text)
+    filled = {
+        "README.md": {"numbers": front_numbers(root)},
+        "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
+        "docs/logs.md": {"formats": formats_sentence()},
+    }
+    for name, parts in filled.items():
+        text = (root / name).read_text(encoding="utf-8")
+        for marker, part in parts.items():
+            text = between(text, marker, part, name)
+        pages[root / name] = text
     return pages | {
         root / "docs/rules.md": rules_table(catalogue),
         root / "docs/vitals.md": vitals_table(catalogue),
-        root / "docs/coverage.md": MADE.format(source="scripts/seed_tables.py") + coverage_page(),
-        root / "docs/peers.md": MADE.format(source="scripts/peer_tables.py") + peers_page(),
         root / "docs/zoo.md": MADE.format(source="the specimen's file") + zoo_page(root / ZOO),
-        readme: front,
     }
 
 
@@ -65,7 +66,8 @@ def rules_table(catalogue: Sequence[Rule]) -> str:
         "to try. A *preview* is shown but never fails a gate. A rule without needs finds out for itself whether it "
         "can look.\n\n"
     )
-    return MADE.format(source="the rule's file") + intro + head + "\n".join(rows) + "\n"
+    families = f"## By family\n\n{families_table(catalogue)}\n\n## By code\n\n"
+    return MADE.format(source="the rule's file") + intro + families + head + "\n".join(rows) + "\n"
 
 
 def vitals_table(catalogue: Sequence[Rule]) -> str:
@@ -86,11 +88,11 @@ def _vital_row(vital: Vital, catalogue: Sequence[Rule]) -> str:
 
 
 def families_table(catalogue: Sequence[Rule]) -> str:
-    """One row a family: a README must stay readable with eighty rules."""
+    """One row a family, for the eye."""
     families: dict[str, list[str]] = {}
     for rule in catalogue:
         preview = "*" if rule.preview else ""
-        families.setdefault(family(rule), []).append(f"[{rule.name}](docs/rules/{rule.code}.md){preview}")
+        families.setdefault(family(rule), []).append(f"[{rule.name}](rules/{rule.code}.md){preview}")
     rows = "\n".join(f"| {name} | {', '.join(rules)} |" for name, rules in families.items())
     previews = sum(rule.preview for rule in catalogue)
     told = f"{plural(len(catalogue), 'rule')}" + (f", {previews} of them previews (*)" if previews else "") + "."
@@ -106,11 +108,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def between(text: str, marker: str, new: str) -> str:
+def between(text: str, marker: str, new: str, file: str = "README.md") -> str:
     """`text` with what stands between `<!-- marker -->` and `<!-- /marker -->` replaced."""
     begin, end = f"<!-- {marker} -->", f"<!-- /{marker} -->"
     if text.count(begin) != 1 or text.count(end) != 1:
-        raise SystemExit(f"README.md should have {begin} and {end} once each.")
+        raise SystemExit(f"{file} should have {begin} and {end} once each.")
     head, _, rest = text.partition(begin)
     _, _, tail = rest.partition(end)
     return f"{head}{begin}\n{new}\n{end}{tail}"

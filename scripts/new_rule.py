@@ -1,8 +1,9 @@
-"""Start a rule: its file with the page to fill in, its test file, and its line in the catalogue.
+"""Start a rule: a file that works, its tests of both kinds, and its line in the catalogue.
 
     python scripts/new_rule.py GRD111 sleeping-head --severity warning --needs "grad_norm per module"
 
-What it makes imports, lints and stays silent; the test that it speaks fails until it does.
+What it makes passes every test that a rule must pass: it speaks where the first vital it needs grew tenfold against the
+run's own past, and is silent elsewhere. Replace the page first, then the check. It begins as a preview.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from bedside.wording import FAMILIES
 
 RULES = ROOT / "src/bedside/rules"
 
-PAGE = '''"""TODO: the rule in one sentence.
+PAGE = '''"""TODO: the rule in one sentence, such as: `{vital}` grows far beyond its own past.
 
 ## What it sees
-TODO: the symptom, in the words of somebody who looks at the curves.
+`{vital}` at the end of the run is more than `times` what it was at the start. (TODO: the symptom, in the words of
+somebody who looks at the curves.)
 
 ## Why it matters
 TODO: what it costs, by which mechanism.
 
 ## How it decides
-TODO: the statistic, against the run's own past where possible, and the `limit` it is held against.
+The median of the last quarter of the readings against that of the first quarter. (TODO: prefer change against the run's
+own past to absolute numbers.)
 
 ## When it is wrong
 TODO: healthy runs that look like this.
@@ -40,11 +43,11 @@ TODO: healthy runs that look like this.
 
 ## Example
 >>> from bedside.testing import a_run
->>> {function}.check(a_run(loss=[3.0, 2.0, 1.0]))
-[]
+>>> print(*{function}.check(a_run({example})))
+{code} {name}: {said}
 
 ## References
-- TODO: where the idea or the numbers come from.
+- TODO: author (year), title: where the idea or the numbers come from.
 """
 
 from __future__ import annotations
@@ -52,34 +55,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.record.run import Run{vocabulary}
+from bedside.record.run import Run
+from bedside.record.vocabulary import {imported}
 from bedside.rules.base import rule
+from bedside.wording import number
 
 
 @dataclass(frozen=True)
 class Limits:
-    limit: float = 1.0  # TODO: where this number comes from
+    times: float = 10.0  # TODO: where this number comes from
+    readings: int = 20  # five in each quarter: a median of fewer is one reading
 
 
 @rule("{code}", severity=Severity.{severity}, needs=[{needs}], limits=Limits(), preview_since="{version}")
 def {function}(run: Run, limits: Limits) -> Iterator[Finding]:
-    yield from ()  # TODO: yield {function}.finding(message, first_step=…, last_step=…, confidence=…, …)
+    for series in {series}:
+        readings = series.finite()
+        if len(readings) < limits.readings:
+            raise NotEnough(f"{{limits.readings}} readings of {{series.key}}, has {{len(readings)}}")
+        before, now = readings.head(len(readings) // 4).median(), readings.median(len(readings) // 4)
+        if now > limits.times * before > 0:
+            yield {function}.finding(
+                f"{{series.key}} rose from {{number(before)}} to {{number(now)}}.",
+                where=[series.owner] if series.owner else [],
+                first_step=readings.first_step,
+                last_step=readings.last_step,
+                confidence=0.5,
+                evidence={{"before": before, "now": now, "limit": limits.times}},
+                series=[series.key],
+                try_=["TODO: what to do, with the number to type."],
+            )
 '''
 
-TEST = """import pytest
+TEST = """from __future__ import annotations
 
 from bedside.rules.{function} import {function}
 from bedside.testing import a_run
 
 
-def test_speaks_when_TODO():
-    pytest.fail("TODO: the smallest run that has it, and what the finding says: where, since when, which number")
+def test_speaks_when_it_grew_tenfold():
+    (finding,) = {function}.check(a_run({example}))
+    assert finding.message == "{said}"
 
 
-def test_stays_silent_when_the_run_is_healthy():
-    assert {function}.check(a_run(loss=[3.0, 2.0, 1.0])) == []
+def test_stays_silent_when_it_hardly_changes():
+    assert {function}.check(a_run({steady})) == []
 """
+
+RISES = "[1.0] * 30 + [50.0] * 30"
+STEADY = "[1.0] * 30 + [1.5] * 30"
 
 
 def new_rule() -> None:
@@ -93,22 +119,28 @@ def new_rule() -> None:
     _refuse_bad(code, name)
     file, test = RULES / f"{function}.py", ROOT / f"tests/rules/test_{function}.py"
     refuse_existing(file, test)
-    needs = [_constant(need) for need in given.needs]
-    imported = sorted({need.split(".")[0] for need in needs})
-    create(
-        file,
-        PAGE.format(
-            function=function,
-            code=code,
-            severity=given.severity.upper(),
-            needs=", ".join(needs),
-            vocabulary=f"\nfrom bedside.record.vocabulary import {', '.join(imported)}" if imported else "",
-            version=__version__.rpartition(".")[0],
-        ),
-    )
-    create(test, TEST.format(function=function))
+    needs = [_constant(need) for need in given.needs or ["loss"]]
+    vital, _, per = (given.needs or ["loss"])[0].partition(" per ")
+    keyword = vital.replace("val/", "val_")
+    owner = "layers.0"
+    words_for = {
+        "function": function,
+        "name": name,
+        "code": code,
+        "severity": given.severity.upper(),
+        "needs": ", ".join(needs),
+        "imported": ", ".join(sorted({need.split(".")[0] for need in needs})),
+        "version": __version__.rpartition(".")[0],
+        "vital": vital,
+        "series": f"run.of({needs[0].split('.')[0]}.name)" if per else f"[run.series({needs[0].split('.')[0]}.name)]",
+        "example": f'{keyword}={{"{owner}": {RISES}}}' if per else f"{keyword}={RISES}",
+        "steady": f'{keyword}={{"{owner}": {STEADY}}}' if per else f"{keyword}={STEADY}",
+        "said": f"{vital}/{owner} rose from 1 to 50." if per else f"{vital} rose from 1 to 50.",
+    }
+    create(file, PAGE.format(**words_for))
+    create(test, TEST.format(**words_for))
     edit(RULES / "__init__.py", lambda lines: _catalogued(lines, code, function))
-    print(f"Next: write the page in {file.relative_to(ROOT)} before the check; CONTRIBUTING.md has the five steps.")
+    print(f"Next: write the page in {file.relative_to(ROOT)} before the check; CONTRIBUTING.md has the steps.")
 
 
 def _refuse_bad(code: str, name: str) -> None:

@@ -1,7 +1,8 @@
-"""docs/zoo.md and the README's short version, made from the specimens' pages and the committed score."""
+"""docs/zoo.md, made from the specimens' pages, the committed score and the score on programs of strangers."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,38 +13,23 @@ from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import ZOO
 from bedside.zoo.summary import TARGETS, lines, shares
 
-TOLD = {
+MEANING = {
     "caught": "sick runs caught: an expected finding is an error or a warning",
-    "primary": "the expected finding is told first",
-    "exact": "and nothing unexplained is said beside it",
+    "primary": "the expected finding is the primary one",
+    "exact": "and nothing unexplained is reported beside it",
     "in time": "first alarm within a tenth of the run after the fault begins, of those caught",
     "false alarms": "healthy runs with any error or warning at the end",
-    "passing alarms": "healthy runs with one that had gone again by the end",
+    "passing alarms": "healthy runs with a transient false alarm",
 }
-
-
-def zoo_in_short(table: Path) -> str:
-    """The numbers, the targets, and every specimen that was missed."""
-    rows = read(table)
-    seeds = ", ".join(str(seed) for seed in sorted({row.seed for row in rows}))
-    healthy, sick = (sum(row.sick is wanted for row in rows) for wanted in (False, True))
-    missed = [each for each in lines(rows) if _short_of(each.caught)]
-    told = ", ".join(f"{each.specimen} ({each.caught})" for each in missed)
-    return "\n".join(
-        [
-            f"{sick} sick and {healthy} healthy trainings on seeds that no rule was tuned on ({seeds}):\n",
-            *_numbers(rows),
-            f"\nNot caught every time: {told}." if missed else "\nEvery one was caught every time.",
-        ]
-    )
+STRANGERS = Path("benchmarks/results/strangers.csv")
 
 
 def zoo_page(table: Path) -> str:
     """Every specimen with its page and its score."""
-    return "\n".join(_page(read(table))) + "\n"
+    return "\n".join(_page(read(table), table.parents[1] / STRANGERS)) + "\n"
 
 
-def _page(rows: Sequence[Row]) -> Iterator[str]:
+def _page(rows: Sequence[Row], strangers: Path) -> Iterator[str]:
     yield "# The zoo\n"
     yield (
         "Small real trainings that fail on purpose, each beside a healthy twin that differs in one line, and healthy\n"
@@ -51,25 +37,50 @@ def _page(rows: Sequence[Row]) -> Iterator[str]:
         "makes the numbers below again, from nothing in about half an hour on two cores."
     )
     yield "\n## The score\n"
+    seeds = ", ".join(str(seed) for seed in sorted({row.seed for row in rows}))
+    healthy, sick = (sum(row.sick is wanted for row in rows) for wanted in (False, True))
+    yield f"{sick} sick and {healthy} healthy trainings on seeds that no rule was tuned on ({seeds}):\n"
     yield from _numbers(rows)
+    yield from _strangers(strangers)
+    yield "\n## Specimen by specimen"
     yield "\nEvery run is a line of `benchmarks/zoo.csv`. *Delay*: median steps from the fault to an alarm.\n"
     yield "| specimen | model | caught | primary | delay | healthy runs alarmed | said instead, or falsely |"
     yield "|---|---|---|---|---|---|---|"
     scored = {each.specimen: each for each in lines(rows)}
     for each in ZOO:
         if line := scored.get(each.name):
-            told = f"{line.caught} | {line.primary} | {line.delay} | {line.false_alarms} | {line.instead}"
-            yield f"| [{each.name}](#{each.name}) | {each.kind} | {told} |"
+            cells = f"{line.caught} | {line.primary} | {line.delay} | {line.false_alarms} | {line.instead}"
+            yield f"| [{each.name}](#{each.name}) | {each.kind} | {cells} |"
     for each in ZOO:
         yield from _specimen(each)
+
+
+def _strangers(table: Path) -> Iterator[str]:
+    """The score that predicts: programs whose authors did not look at the rules, in two halves by mechanism."""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    yield (
+        "\n## Programs of strangers\n\n"
+        "The zoo's authors wrote the rules too, so its score says little about the next fault.\n"
+        "`benchmarks/strangers.py` trains ordinary programs with one realistic fault each, and their repaired twins,\n"
+        "written without looking at the rules. They are split by mechanism: rules were changed with one half in\n"
+        "sight, and scored on the other.\n"
+    )
+    yield "| half | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
+    yield "|---|---|---|---|---|---|"
+    for half in ("in_sight", "held_out"):
+        mine = [row for row in rows if row["half"] == half]
+        caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))
+        healthy, twins = sum(row["verdict"] == "healthy" for row in mine), sum(bool(row["twin_alarms"]) for row in mine)
+        yield f"| {half.replace('_', ' ')} | {len(mine)} | {caught} | {exact} | {healthy} | {twins} |"
 
 
 def _numbers(rows: Sequence[Row]) -> Iterator[str]:
     yield "| | | target |\n|---|---|---|"
     for name, share in shares(rows).items():
-        if name in TOLD:
+        if name in MEANING:
             target = f"{100 * TARGETS[name]:.0f} %" if name in TARGETS else ""
-            yield f"| {TOLD[name]} | {share} | {target} |"
+            yield f"| {MEANING[name]} | {share} | {target} |"
 
 
 def _specimen(each: Specimen) -> Iterator[str]:
@@ -79,8 +90,3 @@ def _specimen(each: Specimen) -> Iterator[str]:
         groups = "; ".join(", ".join(group) for group in each.expects)
         severities = ", ".join(f"{name} ({value})" for name, value in each.severities.items() if value is not None)
         yield f"\nThe line: `{each.the_line}`" + (f" · {severities}" if severities else "") + f" · expected: {groups}"
-
-
-def _short_of(caught: str) -> bool:
-    part, _, whole = caught.partition("/")
-    return part != whole

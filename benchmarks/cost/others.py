@@ -15,7 +15,7 @@ from .workloads import Training
 
 
 def _norm(tensors: Iterable[Tensor]) -> float:
-    """As the seed article has it for gradients: one tensor at a time, a number each."""
+    """As tutorials have it for gradients: one tensor at a time, a number each."""
     return math.sqrt(sum(t.norm().item() ** 2 for t in tensors))
 
 
@@ -45,7 +45,7 @@ class InTheLoop(Watcher):
 
 
 class NaiveBrief(InTheLoop):
-    """The seed article's way as printed: gradient norms of every module, each over all its parameters; gradients once
+    """The usual way of a tutorial: gradient norms of every module, each over all its parameters; gradients once
     more after clipping, by a call that clips nothing; norms of the whole update, from a copy, and of all weights."""
 
     def start(self, training: Training) -> None:

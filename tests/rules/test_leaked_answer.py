@@ -36,3 +36,30 @@ def test_is_silent_where_nothing_leaks():
 
 def test_cannot_tell_from_a_log():
     assert isinstance(leaked_answer.examine(a_run(loss=[0.1] * 50)), NotExamined)
+
+
+def test_speaks_when_a_column_orders_the_targets():
+    told = {"columns": 1, "first": 7, "of": 12, "examples": 256}
+    run = a_run(loss=0.1, events=[Event(0, "coverage"), Event(3, "target_in_input", told)])
+    [found] = leaked_answer.check(run)
+    assert "Column 7 of the 12 inputs" in found.message
+
+
+def in_place(same, asked=512, kinds=40):
+    told = {"asked": asked, "same": same, "kinds": kinds, "padded": 0.0}
+    looks = [Event(step, "answers_in_place", told) for step in range(3)]
+    return leaked_answer.check(a_run(loss=0.1, events=[Event(0, "coverage"), *looks]))
+
+
+def test_speaks_when_the_target_is_the_token_itself():
+    [found] = in_place(1.0)
+    assert "asked for the token that it is given" in found.message
+
+
+def test_stays_silent_when_the_next_token_is_often_the_same():
+    assert not in_place(0.6)
+
+
+def test_stays_silent_when_a_handful_of_tokens_agree():
+    assert not in_place(1.0, asked=10)
+    assert not in_place(1.0, kinds=2)

@@ -1,5 +1,6 @@
 import math
 
+from bedside.record.run import Event
 from bedside.rules.nonfinite_weights import nonfinite_weights
 from bedside.testing import a_run
 
@@ -31,3 +32,18 @@ def test_stays_silent_when_all_weights_are_finite():
 
 def test_stays_silent_when_the_weights_were_restored():
     assert not nonfinite_weights.check(a_run(loss=[2.0] * 100, nonfinite_params=[0] * 40 + [3] * 5 + [0] * 55))
+
+
+def test_speaks_of_buffers_by_name_when_the_weights_are_finite():
+    bad = Event(60, "nonfinite_buffers", {"names": ["norm.running_mean", "norm.running_var"]})
+    [found] = nonfinite_weights.check(a_run(loss=[2.0] * 100, nonfinite_params=0, events=[bad]))
+    assert found.where == ("norm",)
+    assert "`norm.running_mean`" in found.message
+    assert found.first_step == 60
+
+
+def test_stays_silent_about_buffers_when_the_weights_themselves_are_bad():
+    bad = Event(60, "nonfinite_buffers", {"names": ["norm.running_mean"]})
+    run = a_run(loss=[2.0] * 100, nonfinite_params=[0] * 60 + [8] * 40, events=[bad])
+    [found] = nonfinite_weights.check(run)
+    assert "parameter tensors" in found.message

@@ -1,5 +1,5 @@
 from bedside.finding import NotExamined
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.testing import a_run
 
@@ -64,3 +64,18 @@ def test_waits_for_a_branch_that_only_some_batches_use():
     parameters = parameter("branch.weight", 0, watched=24), parameter("head.weight", 24, watched=24)
     for seen in ({"head": [0.5] * 24}, {"branch": [0.5] * 3, "head": [0.5] * 24}):
         assert not silent_parameter.check(a_run(loss=[2.0] * 24, parameters=parameters, activation_rms=seen))
+
+
+def test_speaks_when_one_parameter_of_a_living_module_has_a_gradient_of_zero():
+    cell = [Parameter(f"cell.{name}", "cell", 64, gradient_steps=90, watched_steps=90) for name in ("w_ih", "w_hh")]
+    zero = Event(19, "zero_gradients", {"names": ["cell.w_hh"], "looks": 20})
+    [found] = silent_parameter.check(a_run(loss=[1.0] * 90, parameters=cell, events=[zero]))
+    assert found.where == ("cell.w_hh",)
+    assert "exactly zero" in found.message
+
+
+def test_stays_silent_when_it_woke_up_later():
+    cell = [Parameter("cell.w_hh", "cell", 64, gradient_steps=90, watched_steps=90)]
+    told = [Event(19, "zero_gradients", {"names": ["cell.w_hh"], "looks": 20})]
+    told += [Event(49, "zero_gradients", {"names": [], "looks": 50})]
+    assert not silent_parameter.check(a_run(loss=[1.0] * 90, parameters=cell, events=told))

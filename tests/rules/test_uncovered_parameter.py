@@ -56,3 +56,12 @@ def test_stays_silent_when_every_trainable_parameter_is_held():
 
 def test_says_so_when_the_run_was_not_watched():
     assert isinstance(uncovered_parameter.examine(a_run(loss=[2.0])), NotExamined)
+
+
+def test_is_an_error_when_the_front_is_missing_and_two_optimizers_hold_the_same():
+    front = Parameter("gen.weight", "gen", 64, in_optimizer=False)
+    back = Parameter("dis.weight", "dis", 64)
+    shared = Event(0, "shared_parameters", {"tensors": 1, "optimizers": [0, 1], "all": True})
+    [found] = uncovered_parameter.check(a_run(loss=[1.0] * 50, parameters=[front, back], events=[shared]))
+    assert found.severity is Severity.ERROR
+    assert "two optimizers hold the same" in found.message

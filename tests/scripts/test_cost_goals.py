@@ -29,11 +29,11 @@ def test_a_number_above_its_aim_is_called_missed_and_a_missing_one_is_told(gpt, 
 
 
 def test_how_many_times_cheaper_is_the_ratio_of_two_rows():
-    found = {NORMS: "2", "seed article, our norms": "130"}
+    found = {NORMS: "2", "naive hooks, all our norms": "130"}
     rows = [row(net, watcher, inside=inside) for net in NETS for watcher, inside in found.items()]
     goal = verdict_of("norms: less than the naive way", rows)
     assert (goal.found, goal.verdict) == ("65x", "holds")
-    rows[1] = row("mlp", "seed article, our norms", inside="15.8")
+    rows[1] = row("mlp", "naive hooks, all our norms", inside="15.8")
     assert verdict_of("norms: less than the naive way", rows).verdict == "missed: MLP"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def copy(tmp_path):
     for folder in ("src", "scripts", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "README.md", tmp_path)
+    shutil.copytree(ROOT / "benchmarks/results", tmp_path / "benchmarks/results")
+    for file in ("README.md", "benchmarks/zoo.csv"):
+        shutil.copy(ROOT / file, tmp_path / file)
     assert make_docs(tmp_path).returncode == 0
     return tmp_path
 
@@ -49,9 +52,18 @@ def test_a_page_whose_rule_is_gone_is_noticed_and_removed(copy):
     assert not (copy / "docs/rules/GON101.md").exists()
 
 
-def test_the_readmes_table_names_every_rule_and_keeps_its_prose(copy):
+def test_the_table_of_families_names_every_rule(copy):
     from bedside.rules import CATALOGUE
 
+    page = (copy / "docs/rules.md").read_text(encoding="utf-8")
+    assert all(f"[{rule.name}](rules/{rule.code}.md)" in page for rule in CATALOGUE)
+
+
+def test_the_front_page_has_its_four_numbers_from_the_tables(copy):
+    table = copy / "benchmarks/results/overhead.csv"
+    table.write_text(table.read_text(encoding="utf-8").replace("mlp,fused,bedside,", "mlp,fused,bedside,9"), "utf-8")
+    make_docs(copy)
     readme = (copy / "README.md").read_text(encoding="utf-8")
-    assert all(f"[{rule.name}](docs/rules/{rule.code}.md)" in readme for rule in CATALOGUE)
+    assert readme.count("how it was measured") == 4
+    assert re.search(r"\*\*9\d*\.\d % of 0\.5 ms", readme)
     assert "## What it does not do" in readme

@@ -49,6 +49,9 @@ from bedside.monitor.recorder import Notes
 from bedside.monitor.run_events import Events
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
+from bedside.sinks.ending import ending_of
+from bedside.sinks.forwarding import Forwarding
+from bedside.sinks.sink import Ending, Sink
 
 LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
 
@@ -114,6 +117,7 @@ class Monitor:
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
         settings: Settings | None = None,
+        sinks: Sequence[Sink] = (),
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -140,6 +144,8 @@ class Monitor:
         self._door = Door(model)
         self._patient = patient = Patient(model, self.optimizers, self._freight, self._door, layout, self.rank)
         self._ensemble = Ensemble(collectors, patient, self._events.failed)
+        if sinks and rank == 0:
+            notes.forwarding = Forwarding(sinks, notes.run_dir)
         notes.facts(config or {})
         self._pulse = pulse = Pulse(notes.rows)
         self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested, self._cannot_read)
@@ -293,6 +299,7 @@ class Monitor:
         self._detach()
         try:
             self._finish()
+            self._notes.end_forwarding(self._events.step, self._ending)
         finally:
             self._notes.close(finished)
         heard = self.step or self._losses.waiting
@@ -303,6 +310,9 @@ class Monitor:
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
+
+    def _ending(self) -> Ending:
+        return ending_of(examine(self._notes.recorded(), self._rules), self.run_dir)
 
     def __enter__(self) -> Monitor:
         return self

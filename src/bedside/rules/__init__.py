@@ -13,6 +13,7 @@ from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.rules.collapsed_activations import collapsed_activations
 from bedside.rules.collapsed_attention import collapsed_attention
 from bedside.rules.constant_loss import constant_loss
+from bedside.rules.damped_step import damped_step
 from bedside.rules.dead_layer import dead_layer
 from bedside.rules.dead_units import dead_units
 from bedside.rules.diverging_loss import diverging_loss
@@ -26,11 +27,13 @@ from bedside.rules.exploding_gradient import exploding_gradient
 from bedside.rules.extreme_input import extreme_input
 from bedside.rules.faded_gradient import faded_gradient
 from bedside.rules.frozen_learning_rate import frozen_learning_rate
+from bedside.rules.frozen_untrained import frozen_untrained
 from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.growing_activations import growing_activations
 from bedside.rules.idle_clipping import idle_clipping
+from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.leaked_answer import leaked_answer
 from bedside.rules.lopsided_labels import lopsided_labels
@@ -41,6 +44,7 @@ from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
+from bedside.rules.mixed_samples import mixed_samples
 from bedside.rules.never_stepped import never_stepped
 from bedside.rules.no_learning_rate import no_learning_rate
 from bedside.rules.no_validation import no_validation
@@ -55,6 +59,7 @@ from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
 from bedside.rules.overfitting import overfitting
 from bedside.rules.oversized_update import oversized_update
+from bedside.rules.padded_targets import padded_targets
 from bedside.rules.ranks_disagree import ranks_disagree
 from bedside.rules.ranks_see_same_data import ranks_see_same_data
 from bedside.rules.repeated_batches import repeated_batches
@@ -65,10 +70,12 @@ from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
+from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
+from bedside.rules.stochastic_evaluation import stochastic_evaluation
 from bedside.rules.straggling_rank import straggling_rank
 from bedside.rules.stuck_from_start import stuck_from_start
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
@@ -83,6 +90,7 @@ from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
 from bedside.rules.unmoved_parameter import unmoved_parameter
 from bedside.rules.unnormalised_input import unnormalised_input
+from bedside.rules.unreachable_target import unreachable_target
 from bedside.rules.unscaled_accumulation import unscaled_accumulation
 from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
@@ -135,6 +143,7 @@ CATALOGUE: tuple[Rule, ...] = (
     late_overshoot,
     unmoved_parameter,
     amplified_step,
+    damped_step,
     runaway_weights,
     shrinking_weights,
     weight_jump,
@@ -163,6 +172,9 @@ CATALOGUE: tuple[Rule, ...] = (
     stale_optimizer,
     never_stepped,
     mismatched_loss,
+    stochastic_evaluation,
+    single_sample_batchnorm,
+    frozen_untrained,
     nonfinite_input,
     extreme_input,
     unnormalised_input,
@@ -171,6 +183,10 @@ CATALOGUE: tuple[Rule, ...] = (
     bad_batch,
     broadcast_loss,
     leaked_answer,
+    unreachable_target,
+    inputs_differ,
+    mixed_samples,
+    padded_targets,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

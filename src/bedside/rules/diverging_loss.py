@@ -57,7 +57,7 @@ from bedside.wording import number
 @dataclass(frozen=True)
 class Limits:
     noise: float = 5.0  # σ of the deviations from the slow shape: pure noise puts no median that far
-    given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (PEERS.md 4, row 19)
+    given_back: float = 0.5  # of the progress: half is beyond a warm restart or a bad epoch (runmedic: 50 %)
     at_least: float = 0.25  # of the progress, if nothing since the first steps was as bad: half of half
     warming_up: float = 0.05  # of the readings before the onset: untrained outputs say nothing about the task
     doubled: float = 2.0  # without progress to lose: twice its best, which only a positive loss can be

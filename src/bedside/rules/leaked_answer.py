@@ -2,7 +2,9 @@
 
 ## What it sees
 A column of the input, or a few, that hold one number for each class and another for every other: the label under
-another name. Or a model whose task is the next token, and whose answers change when a token further on is changed.
+another name; or a column that puts the examples into the very order of their targets. Tokens that are asked for at the
+place where they stand. Or a model whose task is the next token, and whose answers change when a token further on is
+changed.
 
 ## Why it matters
 Training and validation are as good as perfect, because both have the answer, and the model is of no use where it has
@@ -10,15 +12,18 @@ not. Nothing fails, and the curves look like success.
 
 ## How it decides
 By proof, on the run's own data. For the label: no number of the column occurs in two classes, or two in one class, over
-several hundred different examples or more. For the next token: the batch goes through the model once more with one
-token changed, and answers before it change by more than rounding.
+several hundred different examples or more. For a number: the column rises, or falls, with the target without one
+exception. For tokens: `same` of the targets are the token at that very place. For the next token: the batch goes
+through the model once more with one token changed, and answers before it change by more than rounding.
 
 ## When it is wrong
-A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class.
+A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class, an
+autoencoder of token sequences.
 
 ## What to try
 1. Drop the columns that are named, or look where they come from.
-2. Give the attention its causal mask (`is_causal=True`), and pad convolutions at the front only.
+2. Move the targets by one: `inputs, targets = ids[:, :-1], ids[:, 1:]`; put the mask token where it is masked.
+3. Give the attention its causal mask (`is_causal=True`), and pad convolutions at the front only.
 
 ## Example
 >>> from bedside.record.run import Event
@@ -47,7 +52,10 @@ from bedside.wording import count, number
 
 @dataclass(frozen=True)
 class Limits:
-    """A proof holds or it does not: nothing to set."""
+    same: float = 0.98  # of the targets are their own token: special tokens may be the exception
+    asked: int = 64  # targets of a batch: fewer are alike by chance
+    kinds: int = 5  # of target: few kinds are alike by chance too
+    looks: int = 3  # batches, all of which must be so
 
 
 @rule("DAT108", severity=Severity.ERROR, needs=[], limits=Limits())
@@ -57,6 +65,11 @@ def leaked_answer(run: Run, limits: Limits) -> Iterator[Finding]:
     labels = run.events_of("label_in_input")[-1:]  # the last word counts: what agreed by chance is taken back
     if labels and labels[0].data["leak"]:
         yield _label(run, labels[0])
+    for event in run.events_of("target_in_input")[:1]:
+        yield _target(run, event)
+    in_place = run.events_of("answers_in_place")
+    if len(in_place) >= limits.looks and all(_is_in_place(event, limits) for event in in_place):
+        yield _token(run, in_place[0])
     for event in run.events_of("future_seen")[:1]:
         yield _future(run, event)
 
@@ -82,6 +95,45 @@ def _label(run: Run, event: Event) -> Finding:
             f"Train without column {first}: if the loss is far higher, the model had read the answer there."
             if columns == 1
             else f"Train without these {count(columns)} columns: if the loss is far higher, the model had read them.",
+        ),
+    )
+
+
+def _target(run: Run, event: Event) -> Finding:
+    told = event.data
+    first, columns = int(told["first"]), int(told["columns"])
+    who = f"Column {first} of the {count(told['of'])} inputs puts" if columns == 1 else f"{count(columns)} inputs put"
+    return leaked_answer.finding(
+        f"{who} all of {count(told['examples'])} examples into the order of their targets, without one exception.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.9,
+        evidence=dict(told),
+        series=[LOSS.name],
+        could_also_be=("a target that is a function of this one feature, as in a toy task.",),
+        try_=(f"Train without column {first}: if the loss is far higher, the model had read the answer there.",),
+    )
+
+
+def _is_in_place(event: Event, limits: Limits) -> bool:
+    told = event.data
+    return bool(told["same"] >= limits.same and told["asked"] >= limits.asked and told["kinds"] >= limits.kinds)
+
+
+def _token(run: Run, event: Event) -> Finding:
+    told = event.data
+    return leaked_answer.finding(
+        f"The model is asked for the token that it is given: {number(100 * float(told['same']), 3)} % of the targets "
+        "are the input at the same place.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.93,
+        evidence=dict(told),
+        series=[LOSS.name],
+        could_also_be=("an autoencoder of sequences, whose answer has to pass a bottleneck.",),
+        try_=(
+            "For the next token, move the targets by one: inputs, targets = ids[:, :-1], ids[:, 1:].",
+            "For masked tokens, put the mask token into the input wherever a target is asked for.",
         ),
     )
 

@@ -54,7 +54,7 @@ from bedside.wording import number, plural
 @dataclass(frozen=True)
 class Limits:
     share: float = 0.5  # of the readings since the first bad one: skipped steps are a few percent, NaN weights all
-    early: int = 3  # readings: optimisation needs a few steps to blow up, a broken operation none (PEERS.md, 4)
+    early: int = 3  # readings: optimisation needs a few steps to blow up, a broken operation none
     zeros: int = 3  # readings of exactly 0.0 in a row beside NaN gradients: one could be an empty batch
 
 

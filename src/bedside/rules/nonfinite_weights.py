@@ -1,7 +1,7 @@
 """Weights are NaN or infinite: the model is lost, whatever the loss says.
 
 ## What it sees
-After a step, parameter tensors that hold a NaN or an infinity.
+After a step, parameter tensors that hold a NaN or an infinity, or buffers that do (running statistics).
 
 ## Why it matters
 A NaN weight makes NaN outputs, and no gradient brings it back. The checkpoint written next is worthless, and some loops
@@ -10,7 +10,8 @@ report a loss of zero for it.
 ## How it decides
 The count of bad tensors after each step is above zero to the end of the run. Whether the gradient of that step was
 finite tells who did it: the backward pass, or the step itself (a division by zero in the optimizer, an overflow of
-half-precision weights, a hand that edited them).
+half-precision weights, a hand that edited them). Buffers are looked at on sampled steps: a batch whose step was skipped
+because its loss was NaN has been through BatchNorm all the same.
 
 ## When it is wrong
 Models that keep −inf in a parameter on purpose (masks belong into buffers).
@@ -19,6 +20,7 @@ Models that keep −inf in a parameter on purpose (masks belong into buffers).
 1. Restore the last checkpoint from before that step.
 2. When gradients were finite: raise the optimizer's eps, or keep the weights in float32.
 3. When they were not: see nonfinite-gradient.
+4. For running statistics: check the batch before the forward, and call `norm.reset_running_stats()`.
 
 ## Example
 >>> from bedside.testing import a_run
@@ -53,6 +55,7 @@ class Limits:
 
 @rule("NUM103", severity=Severity.ERROR, needs=[NONFINITE_PARAMS], limits=Limits())
 def nonfinite_weights(run: Run, limits: Limits) -> Iterator[Finding]:
+    yield from _buffers(run)
     counts = run.series(NONFINITE_PARAMS.name)
     bad = ~(counts.values == 0)  # a count that could not be taken is not zero either
     if not len(bad) or not bad[-1]:
@@ -81,6 +84,31 @@ def nonfinite_weights(run: Run, limits: Limits) -> Iterator[Finding]:
             "Raise the optimizer's eps from 1e-8 to 1e-6, and keep the weights in float32."
             if finite
             else lower_learning_rate(run, max(0, first - 1)),
+        ],
+    )
+
+
+def _buffers(run: Run) -> Iterator[Finding]:
+    told = run.events_of("nonfinite_buffers")
+    weights = run.series(NONFINITE_PARAMS.name)
+    if not told or (len(weights) and weights.last != 0):  # bad weights make bad statistics
+        return
+    first, names = told[0].step, [name for event in told for name in event.data["names"]]
+    where = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+    yield nonfinite_weights.finding(
+        f"The buffers {listed(f'`{name}`' for name in names[:4])} hold NaN or infinity from {moment(run, first)} on, "
+        "although all weights are finite: every evaluation uses them.",
+        first_step=first,
+        last_step=max(first, run.steps - 1),
+        confidence=0.97,
+        where=where,
+        evidence={"buffers": names[:20]},
+        series=[LOSS.name, "val/loss"],
+        could_also_be=("Buffers that hold infinity on purpose, as masks do.",),
+        try_=[
+            f"Look at the inputs of {moment(run, first)}, and check them before the forward: a batch that is skipped "
+            "after it has already been through the normalisation.",
+            "Set the statistics back: module.reset_running_stats().",
         ],
     )
 

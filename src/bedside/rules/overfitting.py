@@ -65,13 +65,13 @@ class Limits:
     trusted: int = 5  # evaluations: two before the best, three after it
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
-    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (PEERS.md 4, row 82)
+    rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker: 0.1)
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
-    by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (PEERS.md 4, row 82)
+    by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (AUTOTRAINER: 0.1)
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
     worse: float = 0.02  # of a metric's best: accuracy 0.75 to 0.735 is more than a lucky evaluation
 

@@ -1,7 +1,8 @@
 """Trainable parameters never get a gradient, so they keep their first values.
 
 ## What it sees
-Parameters that require a gradient, were watched for many steps, and had none at any of them.
+Parameters that require a gradient, were watched for many steps, and had none at any of them; or one of exactly zero,
+beside other parameters of the same module that had more.
 
 ## Why it matters
 The loss does not depend on them: a `detach()`, a `no_grad()`, an `.item()` or a numpy round trip cut the graph, or
@@ -11,7 +12,8 @@ comes after the cut fits it as well as it can.
 ## How it decides
 `gradient_steps` is 0 after at least `steps` watched steps, or after `used` where the module's own outputs were seen at
 every look at the activations: that is no branch that few batches take, but one that all take and that is cut off behind
-it. A gradient of exactly zero is a gradient: that is dead-layer's business. Parameters frozen with
+it. A gradient of exactly zero is a gradient, and that of a whole module dead-layer's business; one parameter of zero
+gradient at `looks` sampled steps and more, in a module that has gradients, is this rule's. Parameters frozen with
 `requires_grad_(False)` are not trainable and do not count.
 
 ## When it is wrong
@@ -20,7 +22,8 @@ brings along and this task does not need (harmless; freeze them to say so).
 
 ## What to try
 1. Look for what cuts the graph between the named module and the loss: detach, no_grad, argmax, numpy.
-2. If it is not meant to be used, delete it or freeze it with `requires_grad_(False)`.
+2. For recurrent weights: carry the state from step to step instead of starting each from zeros.
+3. If it is not meant to be used, delete it or freeze it with `requires_grad_(False)`.
 
 ## Example
 >>> from bedside.record.run import Parameter
@@ -60,6 +63,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     trainable = [parameter for parameter in run.parameters if parameter.trainable]
     if not trainable:
         raise NotEnough("the model's parameters (a watched run)")
+    yield from _zero(run)
     watched = max(parameter.watched_steps for parameter in trainable)
     if watched < limits.used:
         raise NotEnough(f"{limits.used} watched steps, has {watched}")
@@ -96,6 +100,29 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             f"If it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False).",
         ),
     )
+
+
+def _zero(run: Run) -> Iterator[Finding]:
+    """Single parameters whose gradient was exactly zero at every look; the last word counts."""
+    for event in run.events_of("zero_gradients")[-1:]:
+        names, sizes = list(event.data["names"]), {p.name: p.size for p in run.parameters}
+        if not names:
+            return
+        yield silent_parameter.finding(
+            f"{listed(f'`{name}`' for name in names)} had a gradient of exactly zero at all of {event.data['looks']} "
+            "looks, while the rest of the module had one.",
+            first_step=0,
+            last_step=max(event.step, run.steps - 1),
+            confidence=0.9,
+            where=names,
+            evidence={"zero": names[:20], "size": sum(sizes.get(name, 0) for name in names)},
+            could_also_be=("Sequences of one step, in which the recurrent weights have nothing to do.",),
+            try_=(
+                f"Look for what multiplies `{names[0]}` by zero: a state that is set to zeros at every step, a mask, a "
+                "gate that is closed.",
+                "Carry the state on: h = cell(x[:, t], h).",
+            ),
+        )
 
 
 def _always_used(run: Run, limits: Limits) -> set[str]:

@@ -56,7 +56,7 @@ from bedside.wording import number, steps
 
 @dataclass(frozen=True)
 class Limits:
-    moved: float = 0.02  # of the level: learning anything at all changes a loss by more (PEERS.md 4, row 27)
+    moved: float = 0.02  # of the level: learning anything at all changes a loss by more (runmedic: 2 %)
     noise: float = 3.0  # σ of a block mean: beyond it a block is really lower
     resolution: float = 0.1  # of the level: a blur wider than this could hide real learning
     blocks: int = 20  # as many places as a person would compare

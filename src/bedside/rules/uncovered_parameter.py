@@ -12,7 +12,8 @@ added, or from one part of the model only; layers in a Python list, which `model
 ## How it decides
 From the optimizers' own parameter lists, at the first step, and from the leaves of the first loss's autograd graph.
 When the optimizer holds only the back of the model and everything in front of it is left out, that is most likely
-fine-tuning of a head, and it is a note; so it is when the unknown leaves are not kept inside the model (a teacher, a
+fine-tuning of a head, and it is a note, unless two optimizers hold the same tensors: then one of them was meant for
+these. It is a note as well when the unknown leaves are not kept inside the model (a teacher, a
 network that judges the output).
 
 ## When it is wrong
@@ -63,7 +64,8 @@ def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     missing = [parameter for parameter in trainable if not parameter.in_optimizer]
     if not missing:
         return
-    only_the_back = _leads(missing, trainable)
+    twice = bool(run.events_of("shared_parameters"))
+    only_the_back = _leads(missing, trainable) and not twice
     held = {p.owner for p in trainable if p.in_optimizer}
     names = list(dict.fromkeys(p.owner if p.owner not in held else p.name for p in missing))
     everyone = [p.owner if p.owner not in held else p.name for p in trainable]
@@ -74,7 +76,8 @@ def uncovered_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
     module = where[0] if where and where[0] not in {p.name for p in missing} else ""
     add = f'model.get_submodule("{module}").parameters()' if module else "the missing parameters"
     yield uncovered_parameter.finding(
-        f"No optimizer holds {what} ({count(size)} of {count(total)} trainable numbers): {them} first values.",
+        f"No optimizer holds {what} ({count(size)} of {count(total)} trainable numbers): {them} first values"
+        + (", while two optimizers hold the same others." if twice else "."),
         first_step=0,
         last_step=max(0, run.steps - 1),
         confidence=0.6 if only_the_back else 0.98,

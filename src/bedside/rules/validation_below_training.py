@@ -47,7 +47,7 @@ from bedside.wording import percent
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 5  # evaluations
-    often: float = 0.7  # of the evaluations (PEERS.md 4, row 84)
+    often: float = 0.7  # of the evaluations (runmedic: 70 %)
     below: float = 0.1  # of the training loss: beyond noise and lag
 
 

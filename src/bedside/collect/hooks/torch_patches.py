@@ -36,6 +36,7 @@ LOSSES = {
     "kl_div": (torch, "kl_div"),
 }
 
+LEFT_OUT = -100  # the label that cross_entropy and nll_loss leave out unless they are told of another
 is_compiling = torch.compiler.is_compiling
 LISTENING: list[Monitor] = []
 _alone: list[Quiet] = []  # of the monitor, where there is only one: quiet steps are known to it alone
@@ -162,8 +163,13 @@ def _loss(name: str, original: Any) -> Any:
     return loss
 
 
-def prediction_and_target(input: Any = None, target: Any = None, *_: Any, **__: Any) -> tuple[Any, Any]:
-    """Of the arguments that a loss function was called with, by place or by name."""
+def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **named: Any) -> tuple[Any, Any]:
+    """Of the arguments that a loss function was called with, by place or by name. Class labels that the call leaves out
+    of the loss are -100, whatever the caller's own number for them is."""
+    if isinstance(target, torch.Tensor) and not target.is_floating_point():
+        ignored = named.get("ignore_index", rest[2] if len(rest) > 2 else LEFT_OUT)
+        if isinstance(ignored, int) and ignored != LEFT_OUT:
+            target = target.masked_fill(target == ignored, LEFT_OUT)
     return input, target
 
 

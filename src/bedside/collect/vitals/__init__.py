@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from bedside.collect.collector import Collector
 from bedside.collect.vitals.activations import Activations
+from bedside.collect.vitals.answers_in_place import AnswersInPlace
 from bedside.collect.vitals.attention import Attention
 from bedside.collect.vitals.constant_weights import ConstantWeights
 from bedside.collect.vitals.dead_units import DeadUnits
+from bedside.collect.vitals.evaluation_dropout import EvaluationDropout
+from bedside.collect.vitals.evaluation_inputs import EvaluationInputs
 from bedside.collect.vitals.first_nonfinite import FirstNonfinite
+from bedside.collect.vitals.frozen_weights import FrozenWeights
 from bedside.collect.vitals.gradient_noise import GradientNoise
 from bedside.collect.vitals.initial_weights import Beginning
 from bedside.collect.vitals.inputs import Inputs
 from bedside.collect.vitals.labels import Labels
 from bedside.collect.vitals.leaked_future import LeakedFuture
 from bedside.collect.vitals.leaked_labels import LeakedLabels
+from bedside.collect.vitals.leaked_target import LeakedTarget
 from bedside.collect.vitals.loop_checks import Loop
 from bedside.collect.vitals.loss_graph import FirstGraph
 from bedside.collect.vitals.loss_inputs import LossInputs
+from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
+from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
 from bedside.collect.vitals.numerics import Numerics
+from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
+from bedside.collect.vitals.shared_parameters import SharedParameters
+from bedside.collect.vitals.single_samples import SingleSamples
+from bedside.collect.vitals.target_range import TargetRange
+from bedside.collect.vitals.zero_gradients import ZeroGradients
 
 COLLECTORS: tuple[type[Collector], ...] = (
     Beginning,
@@ -41,4 +53,16 @@ COLLECTORS: tuple[type[Collector], ...] = (
     LeakedLabels,
     LeakedFuture,
     RestartedLoader,
+    TargetRange,
+    EvaluationDropout,
+    EvaluationInputs,
+    MixedSamples,
+    AnswersInPlace,
+    LeakedTarget,
+    NonfiniteBuffers,
+    OptimizerEpsilon,
+    SingleSamples,
+    FrozenWeights,
+    SharedParameters,
+    ZeroGradients,
 )

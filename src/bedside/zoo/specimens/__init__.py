@@ -104,7 +104,7 @@ from bedside.zoo.specimens.warm_restart import warm_restart
 from bedside.zoo.specimens.weights_overwritten import weights_overwritten
 
 ZOO: tuple[Specimen, ...] = (
-    # the four of the lesson's exercise
+    # four failures that every course has
     learning_rate_ten,
     learning_rate_1e_6,
     hundred_examples,

@@ -8,7 +8,8 @@ undoes what the last one did.
 A loss that swings between zero and ten times its mean at every step.
 
 ## Source
-The seed lesson: Var(loss of a batch) = Var(loss) / batch size.
+McCandlish et al. (2018), An empirical model of large-batch training: the variance of a batch's gradient falls with
+its size.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ weights are thrown off and need a dozen steps to recover.
 Spikes of the loss and of the gradient norm, again and again, each with an input far out of range.
 
 ## Source
-Seed 2, "training loss spikes then recovers: a bad batch"; seed 3, "sudden loss spikes".
+Chowdhery et al. (2022), PaLM: Scaling language modeling with Pathways, section 5.1: spikes that certain batches
+bring.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ targets at once is their mean, so the network learns to answer that, for every p
 A loss that sinks to the variance of the targets and stays; the shapes of answers and targets.
 
 ## Source
-The issue's list; torch warns about it for MSELoss, but not for a hand-written one.
+torch warns about it for MSELoss, but not for a hand-written one.
 """
 
 from __future__ import annotations

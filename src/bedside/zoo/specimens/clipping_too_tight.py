@@ -8,7 +8,8 @@ length; with plain SGD that is a learning rate a hundred times smaller than it s
 The clipped norm is exactly the threshold at every step; the loss falls far too slowly.
 
 ## Source
-Seed 2, "gradient clipping too aggressive"; seed 3, "stuck at clipping threshold".
+Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks: how to choose the
+threshold.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ is a hard choice from the first step; its slope is zero, so the choice cannot be
 Attention entropy near zero in every head; gradients of queries and keys next to nothing.
 
 ## Source
-Zhai et al. (2023), Stabilizing transformer training by preventing attention entropy collapse; seed 3.
+Zhai et al. (2023), Stabilizing transformer training by preventing attention entropy collapse.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the others carry on, and the loss falls, only less far.
 A large share of units that are zero for every input; gradient norms look healthy, being sums over the living.
 
 ## Source
-The seed lesson's gotcha and its next lesson; seed 3, "dead neuron fraction".
+Lu et al. (2020), Dying ReLU and initialization: theory and numerical examples.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the weights shrink to a point where every answer is the same.
 The norm of the weights falls steadily from the first step; the loss stays at, or returns to, chance.
 
 ## Source
-Seed 3, weight norms, "shrinking aggressively"; seed 0's table.
+Krogh and Hertz (1992), A simple weight decay can improve generalization.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ looks good for a while, since a confident network is right most of the time.
 The norm of the weights grows faster and faster; then the loss follows.
 
 ## Source
-Seed 3, weight norms, "growing without bound"; seed 0's table, "exponential growth".
+Loshchilov and Hutter (2019), Decoupled weight decay regularization: the sign that it must have.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ random features, and the loss falls as if all were well.
 No gradient, ever, for everything in front of the cut, although those weights are trainable.
 
 ## Source
-Seed 3, "loss exactly constant: detached gradient"; a classic silent bug.
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: missing gradient flow; PyTorch
+documentation, Tensor.detach.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ it looks like progress; then the steps outgrow the valley.
 A V-shaped loss; the relative update rises all the while, and passes 0.01 shortly before the turn.
 
 ## Source
-Seed 2, loss curve pathologies, "exploding loss"; the seed lesson's diverging card.
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 8.2: cliffs and exploding gradients.
 """
 
 from __future__ import annotations

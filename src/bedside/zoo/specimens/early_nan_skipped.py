@@ -8,7 +8,7 @@ skipped, the scale is halved until it fits, and training begins.
 Non-finite gradient norms at the first few steps and never again; a scale that settles; a good loss.
 
 ## Source
-Micikevicius et al. (2018), Mixed precision training; the corpus' isolated NaN norms.
+Micikevicius et al. (2018), Mixed precision training: a scaler skips such steps.
 """
 
 from __future__ import annotations

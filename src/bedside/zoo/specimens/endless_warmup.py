@@ -7,7 +7,7 @@ The warm-up was given in steps of another batch size. The run ends while the lea
 A learning rate that rises to the last step; a loss that has only just begun to fall.
 
 ## Source
-Seed 3, "warmup phase too short or too long".
+Goyal et al. (2017), Accurate, large minibatch SGD: a warm-up takes a few epochs of many.
 """
 
 from __future__ import annotations

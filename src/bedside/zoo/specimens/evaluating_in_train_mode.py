@@ -8,7 +8,7 @@ set as it goes by.
 A validation loss above the training loss's level that jumps from one evaluation to the next; the mode itself.
 
 ## Source
-Seed 3, "forgot to switch BatchNorm to running stats at eval, or dropout still on".
+PyTorch documentation, Module.eval; Ioffe and Szegedy (2015), Batch normalization.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ out-of-memory error at the end of the first epoch.
 Nothing on the curves: whether gradients were being recorded during validation is the only sign.
 
 ## Source
-Seed 2, "not calling torch.no_grad() during validation".
+PyTorch documentation, Locally disabling gradient computation.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ taken out of the loop; sooner or later one step throws the recurrent weights to 
 Gradient norms that leap by decades between neighbouring steps; the loss leaves at the same step.
 
 ## Source
-Pascanu, Mikolov and Bengio (2013); seed 2's table of NaN sources, "exploding gradients"; the four gradient regimes.
+Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the signal, and the head drowns in it.
 Activations that grow block by block by decades, and keep growing over the run.
 
 ## Source
-Zhang, Dauphin and Ma (2019), Fixup; seed 3, activation statistics.
+Zhang, Dauphin and Ma (2019), Fixup initialization: residual learning without normalization.
 """
 
 from __future__ import annotations

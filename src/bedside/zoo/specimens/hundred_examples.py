@@ -1,7 +1,7 @@
 """A hundred examples: the network learns them by heart.
 
 ## Story
-The third of the lesson's four: most of the digits are taken away. The training loss goes to zero, as it would with all
+Most of the digits are taken away. The training loss goes to zero, as it would with all
 of them; the held-out loss turns round and climbs.
 
 ## What to see
@@ -9,7 +9,7 @@ Training and validation loss part; the gap grows for the rest of the run. With t
 would be twice that of the twin as well, but it would turn later and rise by little, and only the twin would show it.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (3).
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 5.2: capacity, overfitting and underfitting.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Loss near zero and accuracy near 1 almost at once, in training and validation al
 which has to learn, overfits its few hundred rows after that.
 
 ## Source
-Seed 2, checklist: splits and leaks; the survey's row on label leakage.
+Kaufman et al. (2012), Leakage in data mining: formulation, detection, and avoidance.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ entropy of the labels, which is chance, and stays there.
 A loss at ln 10 = 2.303 with a healthy learning rate, healthy gradients and healthy updates.
 
 ## Source
-Seed 3, "loss plateaus at chance level: labels detached from inputs".
+Zhang et al. (2017), Understanding deep learning requires rethinking generalization.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ third is a second, unwanted warm-up that shakes the settled weights.
 The relative update rises late while the loss is flat or rising; the learning rate has a V.
 
 ## Source
-Seed 0's table, "rising late in training while loss is flat"; seed 3, "schedule misaligned with total steps".
+Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ not in `parameters()`, so no optimizer moves them; not in `state_dict()`, so no 
 Fewer parameters than were built; a loss that falls less far than it should.
 
 ## Source
-The issue's list; every introduction to torch has it among the first mistakes.
+Every introduction to torch has it among the first mistakes.
 """
 
 from __future__ import annotations

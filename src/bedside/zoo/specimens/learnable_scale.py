@@ -11,7 +11,7 @@ A gradient norm far above the threshold at every step, where the twin is never c
 module, and the layer behind it carry nearly all of it.
 
 ## Source
-Seed 0: the author's mel scale, found by gradient norms per module after the learning rate had been blamed.
+LeCun et al. (1998), Efficient backprop: inputs and parameters of very different scales.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Learning rate 1e-6: the network hardly moves.
 
 ## Story
-The second of the lesson's four: the same digits MLP with a learning rate so small that three hundred steps change
+The same digits MLP with a learning rate so small that three hundred steps change
 nothing. People wait for hours in front of such a curve.
 
 ## What to see
 A flat loss at ln 10 = 2.303 with healthy gradients; relative updates far below 1e-5.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (2).
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 11.4: the learning rate is the hyperparameter to tune
+first.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the loss drops at once. Nothing is wrong before or after.
 A noisy plateau, a sudden fall at one step, a quiet plateau.
 
 ## Source
-He et al. (2016), Deep residual learning: every figure has it; the seed lesson's gotcha on logging the rate.
+He et al. (2016), Deep residual learning for image recognition: every training curve there has it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Learning rate 10: every step jumps over the valley.
 
 ## Story
-The first of the lesson's four failures on purpose: a digits MLP that trains well at a learning rate of 0.1 is given a
+A digits MLP that trains well at a learning rate of 0.1 is given a
 hundred times as much. The first step lands on the far slope, where the gradient is larger, so the next step is larger
 still, until every unit is dead or the numbers are absurd.
 
@@ -9,7 +9,8 @@ still, until every unit is dead or the numbers are absurd.
 The loss leaves within a few steps and does not come back; the first relative updates are near 1.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (1).
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 11.4: the learning rate is the hyperparameter to tune
+first.
 """
 
 from __future__ import annotations

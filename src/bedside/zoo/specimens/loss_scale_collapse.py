@@ -8,7 +8,7 @@ float16, the scaler skips the step and halves the scale; at every step again. No
 A loss scale that falls by half at each step, skipped updates all the way, and a loss that does not move.
 
 ## Source
-Seed 2, Q4; the corpus' "mixed-precision collapse"; the issue's list.
+Micikevicius et al. (2018), Mixed precision training; PyTorch documentation, Automatic mixed precision examples.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 The accuracy falls while the validation loss falls, from the first evaluation on: before it there is no accuracy.
 
 ## Source
-Seed 2, "val loss good but metric bad: metric implementation bug".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong metric computation.
 """
 
 from __future__ import annotations

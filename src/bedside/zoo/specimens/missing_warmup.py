@@ -8,7 +8,7 @@ steps, because Adam's averages know nothing yet. A linear warm-up over fifty ste
 A loss that jumps up within the first steps and comes down late or never; relative updates are largest at the start.
 
 ## Source
-Seed 2, "critical for transformers"; Xiong et al. (2020), On layer normalization in the transformer architecture.
+Xiong et al. (2020), On layer normalization in the transformer architecture.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ answer first costs nothing.
 A loss that falls until the logits are large, then NaN.
 
 ## Source
-Seed 2's table of NaN sources, "large logits".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 4.1: overflow of the softmax.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ small by a norm, nothing happens.
 A first infinity in an activation, NaN in the loss and everything else right after it.
 
 ## Source
-Seed 2's table of NaN sources, "fp16 overflow"; seed 3, "mixed-precision overflow".
+Micikevicius et al. (2018), Mixed precision training.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ than the last; after some dozens of steps float32 overflows.
 A loss that grows by a constant factor per step, for as long as there are numbers, then infinity and NaN.
 
 ## Source
-Seed 2's table of NaN sources, "exploding gradients: LR too high"; seed 3, "loss diverges".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 8.2.4: cliffs and exploding gradients.
 """
 
 from __future__ import annotations

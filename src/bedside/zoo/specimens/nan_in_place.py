@@ -8,7 +8,7 @@ logarithms, and the logarithm of a negative number is NaN.
 A good first epoch, another distribution in the second, NaN at its start.
 
 ## Source
-Seed 2's table of NaN sources, "in-place op: tensor modified after it was saved".
+PyTorch documentation, Autograd mechanics: in-place operations.
 """
 
 from __future__ import annotations

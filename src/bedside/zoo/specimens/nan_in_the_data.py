@@ -8,7 +8,7 @@ weight is NaN.
 A good loss curve that ends between two steps; the input of that step is not finite.
 
 ## Source
-Seed 2's table of NaN sources, "NaN in input data".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: missing validation of the input.
 """
 
 from __future__ import annotations

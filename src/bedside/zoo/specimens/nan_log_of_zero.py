@@ -8,7 +8,7 @@ the logarithm of 1 − p is minus infinity, times zero. The version on logits ne
 A loss that falls nicely and is NaN one step later.
 
 ## Source
-Seed 2's table of NaN sources, "log(0)".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 4.1: underflow before a logarithm.
 """
 
 from __future__ import annotations

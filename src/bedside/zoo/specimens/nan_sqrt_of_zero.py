@@ -8,7 +8,7 @@ zero and its gradient is 0 times infinity. The loss shows nothing until the step
 The gradient is NaN one step before the loss is.
 
 ## Source
-Seed 2's table of NaN sources, "sqrt(0) gradient".
+PyTorch documentation, Autograd mechanics: gradients of functions that are not differentiable.
 """
 
 from __future__ import annotations

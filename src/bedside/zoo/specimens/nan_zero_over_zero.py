@@ -8,7 +8,7 @@ missing and read as zero; sooner or later a batch comes in which one of them is 
 A finite loss until such a batch comes; then NaN for good.
 
 ## Source
-Seed 2's table of NaN sources, "division by zero in normalization".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 4.1: division by a number that underflowed.
 """
 
 from __future__ import annotations

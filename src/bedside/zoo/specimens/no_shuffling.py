@@ -8,7 +8,7 @@ ones, and learns to answer whatever came last.
 A saw-tooth: the loss falls within each class and jumps at each change, in the same places every epoch.
 
 ## Source
-Seed 3, "loss jumps up at exactly epoch boundaries".
+Bottou (2012), Stochastic gradient descent tricks: shuffle the examples.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ steep in one direction and flat in the rest, and no learning rate suits both.
 Inputs far from zero mean and unit scale; a first loss far above chance; a loss that stalls.
 
 ## Source
-Seed 2, checklist 5; LeCun et al. (1998), Efficient backprop.
+LeCun et al. (1998), Efficient backprop.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Nothing diverges, nothing is NaN, and a third of the accuracy is missing.
 A loss that keeps swinging by half its level without a trend; gradient norms swing with it.
 
 ## Source
-Seed 2, loss curve pathologies, "oscillating"; the four gradient regimes.
+Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ each held-out mistake costs more. Label smoothing would have kept it modest.
 Validation loss climbs while validation accuracy is flat.
 
 ## Source
-Seed 2, "validation loss increases while validation accuracy stays flat"; Guo et al. (2017).
+Guo et al. (2017), On calibration of modern neural networks.
 """
 
 from __future__ import annotations

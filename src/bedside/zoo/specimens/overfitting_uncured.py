@@ -8,7 +8,7 @@ noise on the inputs and weight decay (the cures) it stops where the data stop te
 The validation loss turns and climbs for the rest of the run; with the cures the two curves stay together.
 
 ## Source
-The seed lesson, "overfitting: the train/val gap and how to close it".
+Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from overfitting.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ same order. Gradients are averaged over two copies of one; the run costs twice w
 Losses that are equal on all ranks to the last digit, step by step; the same inputs on each.
 
 ## Source
-Seed 3, "single GPU works, DDP doesn't: all GPUs see the same data".
+PyTorch documentation, DistributedSampler.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ does no harm: softmax does not see what all classes have in common.
 A loss that does not change in the last digit; gradient norms of exactly zero.
 
 ## Source
-Seed 3, "loss exactly constant".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong activation of the output layer.
 """
 
 from __future__ import annotations

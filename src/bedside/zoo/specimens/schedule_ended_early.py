@@ -8,7 +8,7 @@ reaches zero early, and the optimizer becomes a statue for the rest of the budge
 A loss that goes flat exactly where the learning rate reaches zero.
 
 ## Source
-Seed 3, "cosine decays to zero before training is done"; seed 2's production scenario.
+Hoffmann et al. (2022), Training compute-optimal large language models, appendix B: a cosine shorter than the run.
 """
 
 from __future__ import annotations

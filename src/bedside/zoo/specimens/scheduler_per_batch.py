@@ -8,7 +8,7 @@ of the learning rate is left.
 The learning rate falls by decades within the first epochs; loss and updates freeze behind it.
 
 ## Source
-Seed 2, "loss stuck after initial drop: LR decayed too fast".
+PyTorch documentation, How to adjust learning rate: step a scheduler per epoch or per batch, as it was built.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ that is never updated). Training goes well, and validation does not move in the 
 A validation loss that is exactly constant while the training loss falls.
 
 ## Source
-Seed 2, the production scenario: "you are measuring validation loss on a stale checkpoint".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: wrong model evaluated.
 """
 
 from __future__ import annotations

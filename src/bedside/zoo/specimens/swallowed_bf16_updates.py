@@ -8,7 +8,7 @@ The whole model was cast to bfloat16, optimizer included. Its numbers have eight
 The update norm is far smaller than learning rate and gradient say, for many tensors exactly zero; the loss stalls.
 
 ## Source
-FACTS and the issue's list; Zamirai et al. (2020), Revisiting BFloat16 training.
+Zamirai et al. (2020), Revisiting BFloat16 training.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Ten sigmoid layers: the gradient fades before it reaches the front.
 
 ## Story
-The fourth of the lesson's four. The slope of a sigmoid is at most 1/4, so each layer passes on less than a quarter of
+The slope of a sigmoid is at most 1/4, so each layer passes on less than a quarter of
 the gradient it gets; ten of them leave a millionth. Optimizers that normalise hide part of it: the loss may even fall.
 
 ## What to see
 Gradient norms per layer form a staircase of several decades, lowest at the front, from the first step on.
 
 ## Source
-The seed lesson, "Reproduce 4 failure modes on purpose" (4); Glorot and Bengio (2010).
+Glorot and Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
 """
 
 from __future__ import annotations

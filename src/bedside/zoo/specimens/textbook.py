@@ -7,7 +7,7 @@ The curve that all others are compared with: a digits MLP with a sensible learni
 Loss and validation loss fall together and flatten out; the gradient norm follows them down.
 
 ## Source
-The seed lesson's gallery of loss curves, first card.
+Karpathy (2019), A recipe for training neural networks: what a run should look like.
 """
 
 from __future__ import annotations

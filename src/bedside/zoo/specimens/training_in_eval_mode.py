@@ -8,7 +8,7 @@ statistics of the first few batches, and dropout does not happen.
 The mode itself; a gap that grows faster than it should, or a loss that drifts where BatchNorm no longer fits.
 
 ## Source
-Seed 2, "the most common production bug" and Q6.
+PyTorch documentation, Module.eval.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ line cannot be told apart, however long one trains.
 Training and validation loss flatten early, together, far above where they should be.
 
 ## Source
-Seed 2, loss curve pathologies, "underfit".
+Goodfellow, Bengio and Courville (2016), Deep Learning, section 5.2: capacity, overfitting and underfitting.
 """
 
 from __future__ import annotations

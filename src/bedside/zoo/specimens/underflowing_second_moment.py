@@ -8,7 +8,8 @@ to zero, and epsilon with it. The step is a gradient divided by nothing.
 Second moments of exactly zero, updates that leap to infinity or NaN.
 
 ## Source
-Seed 3, "FP16 may be underflowing v_t"; DESIGN, underflowing-second-moment.
+Micikevicius et al. (2018), Mixed precision training; Kingma and Ba (2015), Adam: a method for stochastic
+optimization.
 """
 
 from __future__ import annotations

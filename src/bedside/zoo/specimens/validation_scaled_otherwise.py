@@ -9,7 +9,8 @@ A validation loss far above the training loss from the first evaluation on, alth
 is wrong with what happens before that evaluation, so the fault begins there.
 
 ## Source
-Seed 2, checklist; seed 3, "validation loss much higher than training".
+Humbatova et al. (2020), Taxonomy of real faults in deep learning systems: training and test data preprocessed
+differently.
 """
 
 from __future__ import annotations

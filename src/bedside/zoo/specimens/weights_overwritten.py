@@ -8,7 +8,7 @@ gradient would have led, and the run starts over from there.
 A jump in the norm of the weights that no update explains, with a spike of the loss at the same step.
 
 ## Source
-Seed 0's table, "sudden jumps or drops".
+Karpathy (2019), A recipe for training neural networks: initialise or load weights once, and look at them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,44 @@
+"""The README's four numbers, each from a committed table and with a link to how it was measured."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from bedside.zoo.score import read
+from bedside.zoo.summary import shares
+
+
+def front_numbers(root: Path) -> str:
+    """A table of four lines: caught, false alarms, strangers' programs, cost."""
+    zoo = shares(read(root / "benchmarks/zoo.csv"))
+    rows = [
+        ("failures of the zoo that are caught, on seeds no rule was tuned on", zoo["caught"], "docs/zoo.md"),
+        ("healthy runs of the zoo that are alarmed at the end", zoo["false alarms"], "docs/zoo.md"),
+        ("faulty programs written without looking at the rules that are caught", _strangers(root), "docs/zoo.md"),
+        ("added to the processor time of a training step by default", _cost(root), "docs/cost.md"),
+    ]
+    lines = [f"| {what} | **{number}** | [how it was measured]({link}) |" for what, number, link in rows]
+    return "\n".join(["| | | |", "|---|---|---|", *lines])
+
+
+def _strangers(root: Path) -> str:
+    with (root / "benchmarks/results/strangers.csv").open(encoding="utf-8", newline="") as table:
+        rows = [row for row in csv.DictReader(table) if row["half"] == "held_out"]
+    caught = sum(int(row["caught"]) for row in rows)
+    return f"{caught}/{len(rows)} ({100 * caught / len(rows):.0f} %)"
+
+
+def _cost(root: Path) -> str:
+    """Of the smallest and the largest net, where the default was measured."""
+    with (root / "benchmarks/results/overhead.csv").open(encoding="utf-8", newline="") as table:
+        rows = {
+            row["workload"]: row
+            for row in csv.DictReader(table)
+            if row["watcher"] == "bedside" and row["optimizer"] == "fused"
+        }
+    mlp, gpt = rows["mlp"], rows["gpt"]
+    return (
+        f"{float(mlp['percent']):.1f} % of {float(mlp['base_ms']):.1f} ms, "
+        f"{float(gpt['percent']):.1f} % of {float(gpt['base_ms']):.0f} ms"
+    )

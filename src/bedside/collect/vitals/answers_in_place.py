@@ -1,0 +1,84 @@
+"""Tokens and targets side by side: is the answer the token itself, and how much of the target is padding?
+
+A language model whose targets were not moved by one, or a masked one whose input was never masked, is asked for the
+token that it is given at that place. And where padding is not left out of the loss, most of what is learned may be to
+say padding: the one target that goes with the one token which pads. The first sampled batches tell both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.vitals.leaked_future import token_tensors
+from bedside.record.run import Event
+
+LOOKS = 3  # batches: all must agree
+LOSSES = ("cross_entropy", "nll_loss")
+
+
+class AnswersInPlace(Collector):
+    """Compares the tokens of the first sampled batches with the targets at the same places."""
+
+    name = "answers in place"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._forward: Forward | None = None
+        self._looked = 0
+        self._waiting: list[tuple[int, Ticket]] = []
+
+    def attach(self, step: int) -> None:
+        self._due = self._looked < LOOKS
+
+    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+        if self._due and forward.grad and not forward.validating:
+            self._forward = forward
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+        forward = self._forward
+        if forward is None or function not in LOSSES or not isinstance(prediction, Tensor):
+            return
+        if not isinstance(target, Tensor) or target.is_floating_point() or not prediction.requires_grad:
+            return
+        tables = [table for table in token_tensors(forward) if table.numel() == target.numel()]
+        if tables:
+            self._due, self._forward = False, None
+            self._looked += 1
+            answers = target.detach().reshape(-1)
+            self._waiting.append((self.patient.step, self.freight.put(compared(tables[0].reshape(-1), answers))))
+
+    def detach(self, step: int) -> None:
+        self._due, self._forward = False, None
+
+    def events(self) -> Iterable[Event]:
+        waiting, self._waiting = self._waiting, []
+        for step, ticket in waiting:
+            asked, same, kinds, padded = (float(number) for number in ticket.numbers)
+            facts = {"asked": int(asked), "same": same, "kinds": int(kinds), "padded": padded}
+            yield Event(step, "answers_in_place", facts, time.time())
+
+
+def compared(tokens: Tensor, answers: Tensor) -> Tensor:
+    """How many answers are asked for, the share that is the token itself, how many kinds of answer there are, and the
+    share of padding: of the commonest answer, if it goes with one token and that token with no other answer."""
+    tokens = tokens.to(answers.device)
+    asked = answers >= 0
+    count = asked.sum().clamp(min=1).double()
+    same = (asked & (tokens == answers)).sum() / count
+    ordered = answers.where(asked, -1).sort().values
+    kinds = (ordered[1:] != ordered[:-1]).sum() + 1 - (~asked).any().long()
+    commonest = answers.where(asked, answers.where(asked, -1).amax()).mode().values
+    here = asked & (answers == commonest)
+    token = tokens.where(here, -1).amax()
+    is_pair = ((tokens == token) == here)[asked].all()
+    padded = torch.where(is_pair, here.sum() / count, torch.zeros_like(count))
+    return torch.stack([asked.sum().double(), same, kinds.double(), padded])

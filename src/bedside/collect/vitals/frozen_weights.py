@@ -1,0 +1,101 @@
+"""Weights that nobody trains, and that are still the random numbers they were made of.
+
+A frozen layer is a pretrained one, or a mistake: `requires_grad_(False)` that was never taken back, on weights that
+nothing was loaded into. torch's own initialisation can be recognised: weights of linear and convolutional layers fill
+an interval evenly to its very ends (one over the root of the inputs), embeddings are normal with a spread of one. What
+was trained once has left that interval. Looked at after some steps, because a copy that follows the model (an EMA, a
+target network) is frozen too and begins as random as the model does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.reading.device_queue import Ticket
+from bedside.record.run import Event
+
+AFTER = 50  # steps: a target network may be brought up to date that seldom
+LOOKS = 3  # the last word counts
+FEWEST = 256  # weights of a layer: with fewer, its distribution cannot be told
+FILLED = 0.97  # of the interval, by the largest of so many weights
+EVEN = 0.03  # by which the spread may differ from that of an even or a normal distribution
+LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.EmbeddingBag)
+
+
+class FrozenWeights(Collector):
+    """Looks at the frozen layers of a model whose other layers are trained."""
+
+    name = "frozen weights"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._first: dict[str, Tensor] = {}
+        self._looked = 0
+        self._next = AFTER
+        self._waiting: list[tuple[int, list[str], Ticket]] = []
+        self._told: list[str] | None = None
+
+    def detach(self, step: int) -> None:
+        if self._looked >= LOOKS or (self._first and step < self._next):
+            return
+        frozen = frozen_layers(self.model)
+        if not self._first:
+            self._first = {name: weight.detach().double().sum() for name, weight, _ in frozen}
+            self._looked = LOOKS if not frozen else 0
+            return
+        self._looked += 1
+        self._next = 4 * step
+        same = [(name, weight, reach) for name, weight, reach in frozen if name in self._first]
+        if same:
+            verdicts = [
+                is_untouched(weight, reach) & (weight.detach().double().sum() == self._first[name])
+                for name, weight, reach in same
+            ]
+            numbers = self.freight.put(torch.stack([each.double().cpu() for each in verdicts]))
+            self._waiting.append((step, [name for name, _, _ in same], numbers))
+
+    def events(self) -> Iterable[Event]:
+        waiting, self._waiting = self._waiting, []
+        for step, names, ticket in waiting:
+            random = [name for name, is_random in zip(names, ticket.numbers, strict=True) if is_random]
+            if random != (self._told or []):
+                self._told = random
+                size = sum(self.model.get_submodule(name).weight.numel() for name in random)
+                yield Event(
+                    step, "frozen_weights", {"names": [plain_name(n) for n in random], "size": size}, time.time()
+                )
+
+
+def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
+    """Name, weight and the reach of torch's own initialisation (0 for a normal one) of the layers that are frozen."""
+    found = []
+    for name, module in model.named_modules():
+        weight = getattr(module, "weight", None)
+        if type(module) not in LAYERS or not isinstance(weight, nn.Parameter) or weight.requires_grad:
+            continue
+        if weight.numel() >= FEWEST:
+            reach = 0.0 if isinstance(module, nn.Embedding | nn.EmbeddingBag) else weight[0].numel() ** -0.5
+            found.append((name, weight, reach))
+    return found
+
+
+def is_untouched(weight: Tensor, reach: float) -> Tensor:
+    """Whether the weights are distributed as torch initialises them.
+
+    >>> import torch
+    >>> layer = nn.Linear(64, 64)
+    >>> bool(is_untouched(layer.weight, 64**-0.5)), bool(is_untouched(2 * layer.weight, 64**-0.5))
+    (True, False)
+    """
+    values = weight.detach().flatten().double()
+    if reach == 0.0:
+        spread, fourth = values.std(), ((values - values.mean()) / values.std()).pow(4).mean()
+        return ((spread - 1).abs() < 2 * EVEN) & ((fourth - 3).abs() < 0.5)
+    largest, spread = values.abs().amax(), values.std() * 3**0.5
+    return (largest <= reach * (1 + 1e-6)) & (largest >= FILLED * reach) & ((spread / reach - 1).abs() < 2 * EVEN)

@@ -1,0 +1,133 @@
+"""Does one sample's answer depend on the others in its batch? A few samples are exchanged, and no other may change.
+
+A softmax over the wrong dimension, attention that takes the batch for the sequence, a hand-written normalisation over
+the batch: all train, and all answer differently when the batch is another one. That is tried once, some steps into the
+run: the batch goes through the model twice more in evaluation mode, the second time with its last samples exchanged
+for copies of the first, without a trace (`silent_rerun.py`).
+
+Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
+input's, and no other dimension is as long. A batch that is the same at every step is a graph, whose nodes may talk.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.nested_tensors import floating_in, tensors_in
+from bedside.collect.vitals.inputs import fingerprint, first_input
+from bedside.collect.vitals.leaked_future import _is_distributed, _is_out_of_bounds, exchanged
+from bedside.record.run import Event
+
+SETTLED = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
+FEWEST = 4  # samples of a batch
+TRIALS = 3  # batches that may turn out to be unsuitable
+ROUNDING = 1e-4  # of the largest answer: other sums in another order change less than a thousandth of this
+KEPT = 8  # fingerprints of batches, by which it is known that they are not always the same
+
+
+class MixedSamples(Collector):
+    """Tries once whether the samples of a batch are answered one by one."""
+
+    name = "mixed samples"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._trials = 0
+        self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
+        self._forward: Forward | None = None
+        self._marks: list[Tensor] = []
+        self._tried: list[tuple[int, int, int, Ticket]] = []
+
+    def attach(self, step: int) -> None:
+        self._due = not self._done
+
+    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+        if self._due and forward.grad and not forward.validating and forward.training:
+            self._due = False
+            batch = first_input((forward.args, forward.kwargs))
+            if batch is None or not batch.dim() or len(batch) < FEWEST:
+                return
+            self._marks = [*self._marks[-KEPT:], fingerprint(batch)]
+            self._forward = forward if self.patient.step >= SETTLED else None
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+        forward, self._forward = self._forward, None
+        if forward is None or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
+            return
+        batch = first_input((forward.args, forward.kwargs))
+        if batch is None or not is_one_row_each(batch, prediction, target) or is_off_limits(forward.module):
+            return
+        self._trials += 1
+        self._done = self._trials >= TRIALS
+        self._try(forward, batch)
+
+    def detach(self, step: int) -> None:
+        self._due, self._forward = False, None
+
+    def _try(self, forward: Forward, batch: Tensor) -> None:
+        rows, new = len(batch), max(1, len(batch) // 4)
+        changed = copy.copy(forward)
+        for each in tensors_in((forward.args, forward.kwargs)):
+            if each.dim() and len(each) == rows:
+                other = torch.cat([each[: rows - new], each[:new]]).detach()
+                changed.args, changed.kwargs = exchanged((changed.args, changed.kwargs), each, other)
+        still = {module: {"training": False} for module in forward.module.modules()}
+        try:
+            outputs = [self.patient.door.rehearse(each, still) for each in (forward, changed)]
+        except Exception:  # a model that cannot be called twice, or not in evaluation mode, is not judged
+            self._done = True
+            return
+        before, after = (answers_in(each, rows) for each in outputs)
+        if before is None or after is None or before.shape != after.shape:
+            return
+        told = differences(before, after, rows - new)
+        always_the_same = torch.stack([mark == self._marks[-1] for mark in self._marks]).all().double().cpu()
+        self._done = True
+        self._tried.append((self.patient.step, rows, new, self.freight.put(torch.cat([told, always_the_same[None]]))))
+
+    def events(self) -> Iterable[Event]:
+        tried, self._tried = self._tried, []
+        for step, rows, new, ticket in tried:
+            changed, largest, scale, always_the_same = (float(number) for number in ticket.numbers)
+            if changed and not always_the_same:
+                facts = {"samples": rows, "exchanged": new, "changed": int(changed), "change": largest / scale}
+                yield Event(step, "mixed_samples", facts, time.time())
+
+
+def is_one_row_each(batch: Tensor, prediction: Tensor, target: Tensor) -> bool:
+    """Whether it is certain that the first dimension of all three counts the samples, and no other does."""
+    rows = len(batch)
+    counted = prediction.dim() and target.dim() and len(prediction) == rows and len(target) == rows
+    others = (*batch.shape[1:], *prediction.shape[1:], *target.shape[1:])
+    return bool(counted) and prediction.requires_grad and rows not in others
+
+
+def is_off_limits(module: nn.Module) -> bool:
+    """Whether the user's own hooks would hear the trial, or a normalisation takes the batch's statistics by design."""
+    norms = [each for each in module.modules() if isinstance(each, _NormBase)]
+    return _is_out_of_bounds(module) or any(not each.track_running_stats for each in norms)
+
+
+def answers_in(output: Any, rows: int) -> Tensor | None:
+    """The first tensor of the output that has a row for each sample and is no table of all pairs."""
+    found = [each for each in floating_in(output) if each.dim() and len(each) == rows and rows not in each.shape[1:]]
+    return found[0].detach() if found else None
+
+
+def differences(before: Tensor, after: Tensor, kept: int) -> Tensor:
+    """How many of the samples that stayed are answered differently, by how much, and how large answers are."""
+    before, after = (each[:kept].reshape(kept, -1).double() for each in (before, after))
+    scale = before.abs().amax().clamp(min=1e-12)
+    by = (after - before).abs().amax(1)
+    return torch.stack([(by > ROUNDING * scale).sum().double(), by.amax(), scale]).cpu()

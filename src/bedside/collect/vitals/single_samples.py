@@ -1,0 +1,54 @@
+"""BatchNorm in training with one sample in the batch: its statistics are those of that sample, and no others'.
+
+In training each sample is normalised by itself; in evaluation by running averages that fit none. Counted where a
+training forward gets a first input of one row while a BatchNorm of the model is in training mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.vitals.inputs import first_input
+from bedside.collect.vitals.loop_checks import Tally
+from bedside.record.run import Event
+
+
+class SingleSamples(Collector):
+    """Counts training forwards of one sample through a BatchNorm that is training, and evaluations that are not."""
+
+    name = "single samples"
+    sampled = False
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        norms = [(plain_name(name), each) for name, each in self.model.named_modules() if isinstance(each, _BatchNorm)]
+        self._norms = [(name, each) for name, each in norms if each.track_running_stats]
+        self._tally = Tally("single_samples")
+        self._forwards = self._evaluations = 0
+        self._ended = False
+
+    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+        if not self._norms:
+            return
+        if forward.validating or not forward.grad:
+            self._evaluations += not forward.training
+            return
+        self._forwards += 1
+        batch = first_input((forward.args, forward.kwargs))
+        training = [name for name, each in self._norms if each.training]
+        if training and batch is not None and batch.dim() > 1 and len(batch) == 1:
+            counts = {"forwards": self._forwards, "evaluations": self._evaluations}
+            self._tally.add(self.patient.step, where=training[:20], **counts)
+
+    def end(self) -> None:
+        self._ended = True
+        if self._tally.count:
+            self._tally.facts.update(forwards=self._forwards, evaluations=self._evaluations)
+
+    def events(self) -> Iterable[Event]:
+        return self._tally.news(self._ended)

@@ -1,0 +1,77 @@
+"""Single parameters whose gradient is exactly zero, step after step, beside others of the same module that have one.
+
+Recurrent weights of a cell whose state is never carried on, a gate that multiplies by zero: the module as a whole looks
+alive, because its other parameters are. The largest element of every gradient is kept on sampled steps; what was never
+anything but zero is told when it has been looked at often enough, and taken back should it wake up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.reading.device_queue import Ticket
+from bedside.record.run import Event
+
+TOLD_AT = (20, 50, 200)  # looks: zero by chance, or until a branch that begins at zero has opened, is soon over
+
+
+class ZeroGradients(Collector):
+    """Keeps, for every parameter, the largest gradient element it ever had when somebody looked."""
+
+    name = "zero gradients"
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._due = False
+        self._names: list[str] = []
+        self._largest: Tensor | None = None
+        self._looked = 0
+        self._waiting: list[tuple[int, int, list[str], Ticket]] = []
+        self._told: list[str] = []
+
+    def attach(self, step: int) -> None:
+        self._due = self._looked < TOLD_AT[-1]
+
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        if (
+            not self._due or closure or len(self.patient.optimizers) > 1
+        ):  # optimizers that take turns leave zeros behind
+            return
+        self._due = False
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        named = [(plain_name(n), p.grad) for n, p in self.model.named_parameters() if id(p) in held]
+        grads = [(name, grad) for name, grad in named if grad is not None and not grad.is_sparse and grad.numel()]
+        if not grads or len({grad.device for _, grad in grads}) > 1:
+            return
+        names = [name for name, _ in grads]
+        now = torch.stack([each.float() for each in torch._foreach_norm([g.detach() for _, g in grads], ord=torch.inf)])
+        if names != self._names or self._largest is None:
+            self._names, self._largest, self._looked = names, now, 0
+        else:
+            self._largest = torch.maximum(self._largest, now)
+        self._looked += 1
+        if self._looked in TOLD_AT:
+            ticket = self.freight.put((self._largest == 0).double())
+            self._waiting.append((self.patient.step, self._looked, self._names, ticket))
+
+    def detach(self, step: int) -> None:
+        self._due = False
+
+    def events(self) -> Iterable[Event]:
+        waiting, self._waiting = self._waiting, []
+        for step, looked, names, ticket in waiting:
+            zero = [name for name, is_zero in zip(names, ticket.numbers, strict=True) if is_zero]
+            alive = {
+                name.rpartition(".")[0] for name, is_zero in zip(names, ticket.numbers, strict=True) if not is_zero
+            }
+            beside = [name for name in zero if name.rpartition(".")[0] in alive]
+            if beside != self._told:
+                self._told = beside
+                yield Event(step, "zero_gradients", {"names": beside, "looks": looked}, time.time())

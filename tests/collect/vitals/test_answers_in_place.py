@@ -1,0 +1,64 @@
+"""Tokens beside the targets at the same places."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+from torch.nn import functional as F
+
+from bedside.collect.vitals.answers_in_place import compared
+
+
+def told(tmp_path, make, loss=F.cross_entropy):
+    model = nn.Sequential(nn.Embedding(20, 8), nn.Linear(8, 20))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def body(step, monitor):
+        x, y = make()
+        optimizer.zero_grad()
+        loss(model(x).flatten(0, 1), y.flatten()).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, steps=6)
+    return [event.data for event in run.events_of("answers_in_place")]
+
+
+def test_targets_that_are_the_tokens_are_seen(tmp_path):
+    def unshifted():
+        x = torch.randint(1, 20, (8, 12))
+        return x, x.clone()
+
+    seen = told(tmp_path, unshifted)
+    assert len(seen) == 3
+    assert all(each["same"] == 1.0 and each["asked"] == 96 for each in seen)
+
+
+def test_targets_that_are_the_next_tokens_are_not_the_same(tmp_path):
+    def shifted():
+        ids = torch.randint(1, 20, (8, 13))
+        return ids[:, :-1], ids[:, 1:]
+
+    assert all(each["same"] < 0.3 for each in told(tmp_path, shifted))
+
+
+def padded():
+    x = torch.randint(1, 20, (8, 12))
+    x[:, 4:] = 0
+    return x, torch.where(x > 0, x.roll(1, 0) % 19 + 1, 0)
+
+
+def test_padding_is_measured_where_it_counts_in_the_loss(tmp_path):
+    assert all(each["padded"] == pytest.approx(2 / 3) for each in told(tmp_path, padded))
+
+
+def test_padding_that_the_loss_ignores_is_no_target(tmp_path):
+    seen = told(tmp_path, padded, lambda p, y: F.cross_entropy(p, y, ignore_index=0))
+    assert all(each["asked"] == 32 and each["padded"] < 0.5 for each in seen)
+
+
+def test_the_numbers_agree_with_counting():
+    tokens, answers = torch.tensor([5, 6, 7, 0, 0, 0]), torch.tensor([5, 1, -100, 9, 9, 9])
+    asked, same, kinds, padding = compared(tokens, answers).tolist()
+    assert (asked, same, kinds, padding) == (5, 0.2, 3, 0.6)

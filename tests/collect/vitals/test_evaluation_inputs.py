@@ -1,0 +1,41 @@
+"""The inputs of evaluations beside those of training."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+
+
+def told(tmp_path, log, scale=5.0):
+    model = nn.Linear(40, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    batch = torch.randn(50, 40) * scale + 2
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(8, 40)).pow(2).mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            model(batch)
+            model(batch[:3])
+        if log:
+            monitor.log({log: 1.0})
+
+    run = watched(model, optimizer, tmp_path, body, steps=4)
+    return batch, [event.data for event in run.events_of("evaluation_input")]
+
+
+def test_the_first_batch_of_an_evaluation_is_read_as_it_is(tmp_path):
+    batch, seen = told(tmp_path, "val_loss")
+    assert len(seen) == 4
+    assert seen[0]["size"] == 2000
+    assert seen[0]["mean"] == pytest.approx(batch.mean().item(), rel=1e-5)
+    assert seen[0]["std"] == pytest.approx(batch.std(correction=0).item(), rel=1e-5)
+    assert seen[0]["max"] == pytest.approx(batch.abs().max().item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("log", ["", "reward"])
+def test_forwards_that_no_validation_metric_follows_do_not_count(log, tmp_path):
+    assert not told(tmp_path, log)[1]

@@ -1,0 +1,55 @@
+"""Frozen layers that are as random as they were made."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.front, self.head = nn.Embedding(100, 8), nn.Linear(8, 64), nn.Linear(64, 1)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.front(self.embed(x).mean(1))))
+
+
+def told(tmp_path, prepare, follow=False):
+    model = Net()
+    prepare(model)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randint(100, (8, 5))).pow(2).mean().backward()
+        optimizer.step()
+        if follow:
+            with torch.no_grad():
+                model.front.weight.mul_(0.999)
+
+    run = watched(model, optimizer, tmp_path, body, steps=60)
+    return [event.data["names"] for event in run.events_of("frozen_weights")]
+
+
+@pytest.mark.parametrize("name", ["embed", "front"])
+def test_a_frozen_layer_as_torch_made_it_is_named(name, tmp_path):
+    assert told(tmp_path, lambda model: getattr(model, name).requires_grad_(False)) == [[name]]
+
+
+def test_pretrained_weights_are_another_matter(tmp_path):
+    def load(model):
+        nn.init.normal_(model.front.weight, std=0.2)
+        model.front.requires_grad_(False)
+
+    assert not told(tmp_path, load)
+
+
+def test_a_frozen_copy_that_follows_the_model_is_not_named(tmp_path):
+    assert not told(tmp_path, lambda model: model.front.requires_grad_(False), follow=True)
+
+
+def test_nothing_frozen_nothing_named(tmp_path):
+    assert not told(tmp_path, lambda model: None)

@@ -1,0 +1,81 @@
+"""Whether one sample's answer depends on the others of its batch."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+from torch.nn import functional as F
+
+
+class Attends(nn.Module):
+    def __init__(self, batch_first):
+        super().__init__()
+        self.embed, self.head = nn.Linear(3, 8), nn.Linear(8, 4)
+        self.attn = nn.MultiheadAttention(8, 2, batch_first=batch_first)
+
+    def forward(self, x):
+        h = self.embed(x)
+        return self.head((h + self.attn(h, h, h, need_weights=False)[0]).mean(1))
+
+
+class Normalises(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.fc((x - x.mean(0)) / x.std(0))
+
+
+def told(model, tmp_path, shape=(12, 6), steps=14, same_batch=False):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    fixed = torch.randn(shape)
+
+    def body(step, monitor):
+        x = fixed if same_batch else torch.randn(shape)
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), torch.randint(4, (shape[0],))).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, steps=steps)
+    return [event.data for event in run.events_of("mixed_samples")]
+
+
+MIXING = {
+    "softmax over the batch": (nn.Sequential(nn.Linear(6, 4), nn.LogSoftmax(0)), (12, 6)),
+    "attention over the batch": (Attends(batch_first=False), (12, 5, 3)),
+    "normalised by hand over the batch": (Normalises(), (12, 6)),
+}
+APART = {
+    "an MLP with BatchNorm and dropout": (
+        nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 4)),
+        (12, 6),
+    ),
+    "attention over the sequence": (Attends(batch_first=True), (12, 5, 3)),
+}
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_samples_that_are_mixed_are_told(name, tmp_path):
+    model, shape = MIXING[name]
+    [event] = told(copy.deepcopy(model), tmp_path, shape)
+    assert (event["samples"], event["exchanged"], event["changed"]) == (12, 3, 9)
+    assert event["change"] > 1e-4
+
+
+@pytest.mark.parametrize("name", APART)
+def test_samples_that_are_answered_one_by_one_are_not(name, tmp_path):
+    model, shape = APART[name]
+    assert not told(copy.deepcopy(model), tmp_path, shape)
+
+
+def test_a_batch_that_is_always_the_same_may_be_a_graph(tmp_path):
+    assert not told(Normalises(), tmp_path, same_batch=True)
+
+
+def test_where_two_dimensions_are_as_long_nothing_is_certain(tmp_path):
+    assert not told(Normalises(), tmp_path, shape=(6, 6))
