@@ -18,7 +18,7 @@ from bedside.collect.sampling.intervals import GRACE_STEPS
 from bedside.diagnosis.engine import as_story, run_rules
 from bedside.errors import say
 from bedside.finding import Finding
-from bedside.monitor.held_back import HeldBack, is_settled
+from bedside.monitor.held_back import HeldBack
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
 from bedside.wording import count, printable
@@ -74,7 +74,7 @@ class Alarms:
         run = self._view()
         found, _, _ = run_rules(run, self._rules)
         step = max(self._step, run.steps - 1)
-        news = self._held_back.news(found, step, settled=is_settled(run), final=final)
+        news = self._held_back.news(found, step, final=final)
         codes = {each.code for each in news.begun}
         new = [each for each in as_story(run, found) if each.code in codes] if codes else []
         self.looks += 1

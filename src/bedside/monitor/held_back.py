@@ -2,8 +2,8 @@
 
 In the first steps of a run everything is a large share of it: ten clipped steps of twelve are no clipping all run long.
 So what is found is held back until as many steps have gone by again as the fault had lasted when it was first seen, and
-is then still found. What no later step can make good, a NaN, is said at once. A share of all steps says nothing while
-the loss still falls fast, since gradients fall with it.
+is then still found. What no later step can make good, a NaN, is said at once. A share of all steps
+is known when the run is over, and waits for its end.
 
 >>> from bedside.finding import Severity
 >>> found = Finding("GRD105", "dominant-module", Severity.WARNING, "It is so.", 0.9, 0, 20)
@@ -18,11 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
-from bedside.record.run import Run
 
 SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are no sample
-FAST = 0.05  # of the first loss, over the second half of the steps so far: the run is still on its way down
-CAME_DOWN = 0.3  # of the first loss: a run that has learned something
 AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # what is NaN stays NaN
 
 
@@ -34,20 +31,6 @@ class News:
     overturned: tuple[Finding, ...]
 
 
-def is_settled(run: Run) -> bool:
-    """Whether the loss has come down and no longer falls fast; True where nobody knows.
-
-    During a warm-up a loss stands still as well, before it has begun to fall.
-    """
-    losses = run.loss.finite()
-    if len(losses) < 4:
-        return True
-    half = losses.since((losses.first_step + losses.last_step) // 2)
-    then, now = half.head(max(1, len(half) // 5)).median(), half.tail(max(1, len(half) // 5)).median()
-    first = losses.head(5).median()
-    return first - now > CAME_DOWN * abs(first) and then - now <= FAST * abs(first)
-
-
 class HeldBack:
     """What was found and waits, and what was said, by rule: another place of the same fault is no news."""
 
@@ -55,8 +38,8 @@ class HeldBack:
         self._due: dict[str, int] = {}  # the step at which the evidence will have doubled
         self._said: dict[str, Finding] = {}
 
-    def news(self, found: Iterable[Finding], step: int, *, settled: bool = True, final: bool = False) -> News:
-        """What to say after a look at `step`; at the `final` one nothing waits. `settled`: the loss falls no longer."""
+    def news(self, found: Iterable[Finding], step: int, *, final: bool = False) -> News:
+        """What to say after a look at `step`; at the `final` one nothing waits."""
         alarms = [each for each in found if each.severity >= Severity.WARNING and not each.preview]
         worst: dict[str, Finding] = {}
         for each in alarms:
@@ -70,7 +53,7 @@ class HeldBack:
             if code in self._said and self._said[code].severity >= each.severity:
                 continue
             due = self._due.setdefault(code, step + max(1, step - each.first_step))
-            if code in SHARES and not (settled or final):
+            if code in SHARES and not final:
                 continue
             if final or code in AT_ONCE or code in self._said or step >= due:
                 self._said[code] = each
