@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
+from bedside.analysis.run_summary import run_summary
 from bedside.collect.collector import Collector, Patient
 from bedside.collect.collector_set import Ensemble
 from bedside.collect.hooks import torch_patches as patches
@@ -271,6 +272,11 @@ class Monitor:
         self._tell_categories()
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._events.note("epoch", {"epoch": self._steps.epoch})
+
+    def summary(self, window: int = 200) -> dict[str, float | int | None]:
+        """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
+        self._catch_up()
+        return run_summary(self._notes.recorded(), window)
 
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
