@@ -59,7 +59,7 @@ def low_metric(run: Run, most: float = ACCURACY) -> str:
 
 
 def epochs(run: Run) -> float:
-    """How often the data went by, as far as the run tells."""
+    """How often the data went by, as far as the run shows."""
     if run.axis == "epoch":
         return float(run.steps)
     counted = run.series("epoch").finite()

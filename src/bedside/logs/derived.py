@@ -49,7 +49,7 @@ def _modules(found: dict[Key, Curve], vital: str, notes: list[str]) -> None:
         merged += len(keys) > 1
         found[(vital, owner)] = (steps, np.sqrt(np.sum(squares, axis=0))) if len(keys) > 1 else curves[0]
     if merged:
-        notes.append(f"{vital} is told per parameter: {merged} modules were put together from theirs.")
+        notes.append(f"{vital} is logged per parameter: {merged} modules were summed up from their parameters.")
 
 
 def _one_validation_loss(found: dict[Key, Curve], notes: list[str]) -> None:

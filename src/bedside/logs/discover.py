@@ -78,7 +78,7 @@ def _runs_of(format: Format, files: tuple[Path, ...], name: str) -> list[RunFile
         return [RunFiles(name, format.name, files)]
     try:
         parts = format.parts(files[0])
-    except (Unreadable, NotARun, OSError):  # told again, in full, when it is read
+    except (Unreadable, NotARun, OSError):  # reported again, in full, when it is read
         parts = [""]
     several = len(parts) > 1
     return [RunFiles(f"{name}#{part}" if several else name, format.name, files, part) for part in parts]

@@ -42,7 +42,7 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
     filled = ~np.array([is_missing(column) for column in columns])
     filled[list(clocks)] = False
     steps = axis_of(names, lambda name: with_gaps(columns[list(names).index(name)]), len(columns[0])).steps
-    told = []
+    found = []
     for i in suspects:
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
         rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None and r not in damaged]
@@ -51,9 +51,9 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
             continue
         for row in rows:
             column.append(steps[row] or 0.0, float("nan"), row)
-        told.append(f"{len(rows)} of {names[i]}")
-    if told:
-        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
+        found.append(f"{len(rows)} of {names[i]}")
+    if found:
+        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(found)}.")
 
 
 def _beside(name: str, loss: str) -> bool:

@@ -17,6 +17,7 @@ from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
+from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
@@ -42,6 +43,7 @@ def watch(
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
     sinks: Sequence[Sink] = (),
+    serve: bool = False,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -59,12 +61,21 @@ def watch(
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
         sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
+        serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
+            Needs `pip install 'bedside[live]'`.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
     try:
-        return _watch(model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks)
+        if serve:
+            check_live_page()
+        monitor = _watch(
+            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+        )
+        if serve and _rank() == 0:
+            start_live_page(monitor.run_dir)
+        return monitor
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
 

@@ -5,17 +5,17 @@ positives on AR(1) noise with φ = 0.9). Everything here therefore judges means 
 autocorrelation time, in units of the curve's own noise.
 
     noise       how much a curve wiggles, and for how long a wiggle is remembered
-    blocks      a curve as a few dozen independent means
+    block_means a curve as a few dozen independent means
     trend       does it rise or fall, by how much, and is that more than chance
-    changes     when did the level change, and by how much
-    segments    the stretches between restarts
+    change_points  when did the level change, and by how much
+    restarts    the parts of a curve between restarts
     outline     the curve without its wiggles: where it began, its best, where it is now
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
     plateau     since when a curve has been flat
     swings      how often a curve goes all the way up again, or by a given height
     confidence  how sure to be, from how far beyond the limit
-    kept        what is asked of a curve again and again, worked out once
+    cached      what several rules ask of the same curve, computed once
 """
 
 from __future__ import annotations
