@@ -42,6 +42,7 @@ class Limits:
     most: int = 8  # forks
     tail: float = 0.25  # of a fork: the part whose mean loss decides
     gain: float = 3.0  # standard errors of the difference from not training at all: less may be chance
+    little: float = 0.3  # of the loss: a smaller gain over several passes may be memory
     tie: float = 1.0  # standard errors of the paired difference: closer forks count as equal
 
 
@@ -179,10 +180,13 @@ def lr_range(
         forks = _forked(at, candidates, shares, fork_steps, progress)
         control = list(_fork(at, 0.0, shares, fork_steps))
         odd = unrepresentative(at.training.loss, at.training.batches.first(24))
-    return _decided(curve, forks, control, repeats, odd)
+        epochs = fork_steps * at.training.loop.accumulate / (at.training.batches.per_epoch or math.inf)
+    return _decided(curve, forks, control, repeats, odd, epochs)
 
 
-def _decided(curve: Curve, forks: Sequence[Fork], control: Sequence[float], repeats: int, odd: str) -> LrRange:
+def _decided(
+    curve: Curve, forks: Sequence[Fork], control: Sequence[float], repeats: int, odd: str, epochs: float
+) -> LrRange:
     warnings = [odd] if odd else []
     finite = [each for each in forks if math.isfinite(each.loss)]
     if not forks:
@@ -208,6 +212,8 @@ def _decided(curve: Curve, forks: Sequence[Fork], control: Sequence[float], repe
         warnings.append(
             f"the best fork is at the edge of those tried ({listed([number(each, 2) for each in rates], 8)})"
         )
+    if short := _seen_often(best, control, epochs):
+        warnings.append(short)
     told = f"the best of {len(forks)} forks of {len(best.losses)} steps"
     return LrRange(rate, True, told, tuple(warnings), curve, tuple(forks), repeats)
 
@@ -273,6 +279,17 @@ def _fork(at: Session, rate: float, shares: Sequence[float], steps: int) -> Iter
         yield losses[-1]
         if has_diverged(losses):
             return
+
+
+def _seen_often(fork: Fork, control: Sequence[float], epochs: float) -> str:
+    """A small gain over several passes of the data may be memory: fine-tuning on little data looks so."""
+    tail = max(4, int(Limits.tail * len(control)))
+    before = float(np.mean(control[-tail:]))
+    if epochs <= 1 or before - fork.loss > Limits.little * abs(before):
+        return ""
+    return (
+        f"forks saw the data {number(epochs, 2)} times and gained little: it may be memory, so check on held-out data"
+    )
 
 
 def _improves(fork: Fork, control: Sequence[float]) -> bool:

@@ -18,8 +18,8 @@ def run_of(source: Any) -> Run:
 
         return load(source)
     if hasattr(source, "run_dir") and hasattr(source, "diagnose"):
-        source._flush()
-        recorded: Run = source._recorded()
+        source._catch_up()
+        recorded: Run = source._notes.recorded()
         return recorded
     raise BadOption(
         f"A {type(source).__name__} is neither a model nor a run.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,10 +16,12 @@ from torch.optim import Optimizer
 
 from bedside.errors import BadOption
 from bedside.lab.dead_units import LayerUnits, dead_units
+from bedside.training.batches import map_tensors
 from bedside.training.step import Training
 from bedside.wording import number, plural
 
 EachStep = Callable[[int], None]
+HALVES = (torch.float16, torch.bfloat16)
 RATES = ("lr", "initial_lr", "max_lr", "min_lr")  # what schedulers keep in a group beside the rate itself
 
 
@@ -93,8 +96,10 @@ def full_precision() -> Treatment:
 
     def apply(training: Training) -> None:
         _loop(training, autocast=None, scaler=None)
-        training.model.float()
-        _cast_state(training.needed_optimizer())
+        if any(each.dtype in HALVES for each in training.model.parameters()):
+            training.model.float()
+            training.model.register_forward_pre_hook(_float_inputs, with_kwargs=True)  # gone when all is put back
+            _cast_state(training.needed_optimizer())
 
     return Treatment("float32", apply)
 
@@ -142,7 +147,7 @@ def proposed(training: Training) -> Iterator[Treatment]:
     yield from map(learning_rate, (0.01, 0.1, 10.0, 100.0))
     if training.loop.clip is not None:
         yield clip(float("inf"))
-    else:
+    if training.loop.clip is None or training.loop.clip > 1.0:
         yield clip(1.0)
     yield skip_outliers()
     groups = training.needed_optimizer().param_groups
@@ -180,5 +185,13 @@ def _renew(parameter: Tensor, rows: Tensor, optimizer: Optimizer) -> None:
 def _cast_state(optimizer: Optimizer) -> None:
     for state in optimizer.state.values():
         for key, value in state.items():
-            if isinstance(value, Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+            if isinstance(value, Tensor) and value.dtype in HALVES:
                 state[key] = value.float()
+
+
+def _float_inputs(_: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    return map_tensors(_float, args), map_tensors(_float, kwargs)
+
+
+def _float(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype in HALVES else tensor

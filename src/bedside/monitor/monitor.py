@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
+from bedside.analysis.run_summary import run_summary
 from bedside.collect.collector import Collector, Patient
 from bedside.collect.collector_set import Ensemble
 from bedside.collect.hooks import torch_patches as patches
@@ -164,7 +165,8 @@ class Monitor:
         if updates and steps.staggers:
             notes.facts({"updates_in_parts": PARTS})
         notes.replay()
-        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget / UNSEEN if budget else SHARE, self._rules)
+        share = LOOKING * budget / UNSEEN if budget else SHARE
+        self._alarms = Alarms(notes.view, self._speak, share, self._rules, self._voice.take_back)
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._writing = Writing(notes, self._events, patient, pulse, self._ensemble, self._categories)
@@ -270,6 +272,11 @@ class Monitor:
         self._tell_categories()
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._events.note("epoch", {"epoch": self._steps.epoch})
+
+    def summary(self, window: int = 200) -> dict[str, float | int | None]:
+        """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
+        self._catch_up()
+        return run_summary(self._notes.recorded(), window)
 
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
@@ -452,7 +459,7 @@ class Monitor:
             self._looked_over = self._flushes.last
             self._parameters.look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
-            self._governor.looking += self._alarms.look(self._writing.parameters)
+            self._governor.looking += self._alarms.look(self._writing.parameters, final=final)
         self._notes.commit_if_due()
         if self._governor.summing > native.LOADING and self._losses.at_hand and not final:
             native.load_in_background()

@@ -15,6 +15,7 @@ from bedside.finding import Finding
 from bedside.naming.settle import settle
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run
+from bedside.record.secrets import without_secrets
 from bedside.record.sqlite.reader import open_run, replay
 from bedside.record.sqlite.writer import Store
 from bedside.sinks.forwarding import Forwarding
@@ -93,6 +94,7 @@ class Notes:
     def facts(self, known: Mapping[str, Any]) -> None:
         """What is known about the run, for its config."""
         if known:
+            known = without_secrets(known)
             self._store.config(known)
             self._growing.config = {**self._growing.config, **known}
             if self.forwarding is not None:
