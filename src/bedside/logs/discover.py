@@ -24,7 +24,8 @@ from bedside.record.sqlite.schema import rank_file, ranks_in
 
 # What a log may be called; other files in a tree (weights, images, code) are not opened.
 SUFFIXES = frozenset(
-    ".csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2".split()
+    """.csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2
+    .ipynb""".split()
 )
 NAMES = frozenset(("log", "stdout", "stderr", "meta.yaml", "std_log"))
 NOT_RUNS = frozenset(("__pycache__", "node_modules", "site-packages"))

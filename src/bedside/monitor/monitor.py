@@ -165,7 +165,8 @@ class Monitor:
         if updates and steps.staggers:
             notes.facts({"updates_in_parts": PARTS})
         notes.replay()
-        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget / UNSEEN if budget else SHARE, self._rules)
+        share = LOOKING * budget / UNSEEN if budget else SHARE
+        self._alarms = Alarms(notes.view, self._speak, share, self._rules, self._voice.take_back)
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._writing = Writing(notes, self._events, patient, pulse, self._ensemble, self._categories)
@@ -458,7 +459,7 @@ class Monitor:
             self._looked_over = self._flushes.last
             self._parameters.look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
-            self._governor.looking += self._alarms.look(self._writing.parameters)
+            self._governor.looking += self._alarms.look(self._writing.parameters, final=final)
         self._notes.commit_if_due()
         if self._governor.summing > native.LOADING and self._losses.at_hand and not final:
             native.load_in_background()

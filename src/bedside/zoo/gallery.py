@@ -9,15 +9,12 @@ severity beside the healthy twin's, the gradient of each layer, what bedside say
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import bedside.live
-from bedside.record.run import Run
-from bedside.report.instruments.loss import held_out_losses, level_now
-from bedside.wording import number
 from bedside.zoo.curves import curves_of
+from bedside.zoo.readouts import readouts
 from bedside.zoo.run_cache import CACHE, TWIN, recorded
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import find_specimen
@@ -67,18 +64,6 @@ def _card(specimen: Specimen, seed: int, cache: Path) -> dict[str, Any]:
     for severity, run in card["runs"].items():
         kept = {key: run[key] for key in ("severity", "steps", "verdict", "onset", "diagnosis", "prescription")}
         curves = {key: points for key, points in run["curves"].items() if key in CURVES}
-        readouts = _readouts(recorded(specimen, severity, seed, cache))
-        runs[severity] = kept | {"curves": curves, "layers": run["layers"].get("grad_norm", {}), "readouts": readouts}
+        ends_with = readouts(recorded(specimen, severity, seed, cache))
+        runs[severity] = kept | {"curves": curves, "layers": run["layers"].get("grad_norm", {}), "readouts": ends_with}
     return {key: card[key] for key in ("name", "title", "kind", "line")} | {"runs": runs}
-
-
-def _readouts(run: Run) -> list[list[str]]:
-    """Training, validation, the gap between them, and the norm of the whole gradient, at the end."""
-    held_out = held_out_losses(run)
-    training = level_now(run.loss) if math.isfinite(run.loss.last) else run.loss.last
-    rows = [["training", training]]
-    if held_out:
-        rows += [["validation", held_out[0].last], ["gap", held_out[0].last - training]]
-    if gradient := run.series("grad_norm"):
-        rows.append(["gradient norm", level_now(gradient) if math.isfinite(gradient.last) else gradient.last])
-    return [[name, number(value)] for name, value in rows]

@@ -13,6 +13,7 @@ autocorrelation time, in units of the curve's own noise.
     spikes      isolated excursions that come back
     repeats     readings that are equal to the last digit
     plateau     since when a curve has been flat
+    cycles      whether it swings to and fro, at whatever period, and how far
     swings      how often a curve goes all the way up again, or by a given height
     confidence  how sure to be, from how far beyond the limit
     cached      what several rules ask of the same curve, computed once
@@ -23,10 +24,11 @@ from __future__ import annotations
 from bedside.analysis.statistics.block_means import Blocks, in_blocks
 from bedside.analysis.statistics.change_points import Shift, change_points, level_shift
 from bedside.analysis.statistics.confidence import how_sure
+from bedside.analysis.statistics.cycles import Cycle, cycle
 from bedside.analysis.statistics.noise import autocorrelation_time, mad, noise_level, wander
-from bedside.analysis.statistics.outline import Outline, outline, running_median
+from bedside.analysis.statistics.outline import Outline, lowest_reading, outline, running_median
 from bedside.analysis.statistics.plateau import flat_since
-from bedside.analysis.statistics.repeats import is_rounded, repeats_at_end, still_learning
+from bedside.analysis.statistics.repeats import is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.analysis.statistics.restarts import segments
 from bedside.analysis.statistics.spikes import Spike, spikes
 from bedside.analysis.statistics.swings import sways, swings
@@ -35,18 +37,21 @@ from bedside.record.median import median
 
 __all__ = [
     "Blocks",
+    "Cycle",
     "Outline",
     "Shift",
     "Spike",
     "Trend",
     "autocorrelation_time",
     "change_points",
+    "cycle",
     "flat_since",
     "how_sure",
     "in_blocks",
     "is_rounded",
     "kendall",
     "level_shift",
+    "lowest_reading",
     "mad",
     "median",
     "noise_level",
@@ -54,6 +59,7 @@ __all__ = [
     "repeats_at_end",
     "running_median",
     "segments",
+    "significant_digits",
     "spikes",
     "still_learning",
     "sways",
