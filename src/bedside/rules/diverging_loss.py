@@ -29,7 +29,7 @@ A loss whose definition changed on the way (a term switched on, harder data); th
 >>> from bedside.testing import a_run
 >>> loss = [2.3, 1.9, 1.5, 1.2, 1.0, 0.9, 0.9, 1.1, 1.8, 2.9, 4.7, 8.0]
 >>> print(*diverging_loss.check(a_run(loss=loss)))
-LOS101 diverging-loss: The loss rises since step 7: from its best of 0.9 at step 6 to 4.7, after starting at 2.3.
+LOS101 diverging-loss: The loss rises since step 7: from its best of 0.9 at step 5 to 4.7, after starting at 2.3.
 
 ## References
 - Cohen et al. (2021), Gradient descent on neural networks typically occurs at the edge of stability.
