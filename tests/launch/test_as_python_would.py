@@ -128,7 +128,7 @@ def test_what_the_script_sets_before_importing_torch_still_counts(tmp_path):
     [
         "pass",
         "raise ValueError('mid-way')",
-        "os.kill(os.getpid(), signal.SIGINT)",
+        "signal.raise_signal(signal.SIGINT)",
         "os.kill(os.getpid(), signal.SIGTERM)",
         "sys.exit(7)",
     ],

@@ -98,7 +98,7 @@ def test_an_alarm_is_one_line_on_stderr_once_and_reaches_the_callback(tmp_path, 
     steps(model, optimizer, 60, loss_factor=float("nan"))
     lines = [line for line in capsys.readouterr().err.splitlines() if "nonfinite-loss" in line]
     assert len(lines) == 1
-    assert lines[0].startswith("bedside: step 40: NUM101 nonfinite-loss")
+    assert lines[0].startswith("bedside: NUM101 nonfinite-loss: The loss is NaN since step 40")
     assert [f.code for f in heard].count("NUM101") == 1
     monitor.close()
     assert "NUM101 nonfinite-loss" in capsys.readouterr().err  # the report at the end
