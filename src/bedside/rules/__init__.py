@@ -96,6 +96,7 @@ from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
+from bedside.rules.worsening_metric import worsening_metric
 
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
@@ -128,6 +129,7 @@ CATALOGUE: tuple[Rule, ...] = (
     no_validation,
     metric_loss_disagreement,
     category_gap,
+    worsening_metric,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
