@@ -152,7 +152,7 @@ def test_the_version_is_told(bedside):
 def test_help_lists_every_command(bedside, args):
     code, out, _ = bedside(*args)
     assert code == 0
-    for command in ("demo", "diagnose", "explain", "report", "rules"):
+    for command in ("demo", "diagnose", "explain", "report", "rules", "serve", "watch"):
         assert f"\n  {command} " in out
 
 

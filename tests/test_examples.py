@@ -19,3 +19,9 @@ def test_the_same_vitals_by_hand_in_numpy_and_with_bedside():
     assert len(by_hand.splitlines()) == 7
     assert printed("vitals_in_numpy.py") == by_hand
     assert printed("vitals_with_bedside.py") == by_hand
+
+
+def test_the_lab_runs_on_a_small_classifier():
+    told = printed("lab.py")
+    assert "Use a learning rate of about" in told
+    assert "won 3 of 3" in told

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bedside import lab as lab
     from bedside.api import compare as compare
     from bedside.api import diagnose as diagnose
     from bedside.api import load as load
@@ -37,10 +38,14 @@ _HOMES = {
     "BedsideError": "bedside.errors",
 }
 
-__all__ = [*_HOMES, "__version__"]
+_ROOMS = ("lab",)  # modules that are used by their name: bedside.lab.lr_range(...)
+
+__all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'bedside' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -20,9 +20,12 @@ from bedside.commands.compare import compare
 from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
+from bedside.commands.lab import lab
 from bedside.commands.report import report
 from bedside.commands.rules import rules
 from bedside.commands.run import run as run_script
+from bedside.commands.serve import serve
+from bedside.commands.watch import watch
 from bedside.commands.zoo import zoo
 from bedside.errors import BadOption, BedsideError, unknown_name
 
@@ -63,7 +66,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, run_script, diagnose, compare, explain, rules, report, zoo):
+for each in (demo, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, zoo):
     commands.add_command(each)
 
 

@@ -108,7 +108,7 @@ def _net(random_scale: bool) -> Any:
     return LogDigits()
 
 
-def _train(random_scale: bool, run_dir: Path, console: Any) -> tuple[Diagnosis, float]:
+def _train(random_scale: bool, run_dir: Path, console: Any, seed: int = 0) -> tuple[Diagnosis, float]:
     import torch
     from torch.nn import functional as F
 
@@ -116,7 +116,7 @@ def _train(random_scale: bool, run_dir: Path, console: Any) -> tuple[Diagnosis, 
     from bedside.monitor.alarms import alarm_line
 
     x, y, x_val, y_val = _data()
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model = _net(random_scale)
     optimizer = torch.optim.SGD(model.parameters(), lr=PEAK_RATE, momentum=0.9)
     steps = EPOCHS * (len(x) // BATCH)

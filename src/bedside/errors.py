@@ -119,7 +119,11 @@ def say(text: str) -> None:
         return
     try:
         encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-        sys.stderr.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        readable = text.encode(encoding, "backslashreplace").decode(encoding)
+        if bars := sys.modules.get("tqdm.std"):  # in the middle of a bar it would begin at the bar's end
+            bars.tqdm.write(readable, file=sys.stderr)
+        else:
+            sys.stderr.write(f"{readable}\n")
         sys.stderr.flush()
     except (OSError, ValueError, LookupError, AttributeError):
         return

@@ -128,6 +128,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines, which stay."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def capital(text: str) -> str:
     """A sentence begins with a capital letter, a `name` or a number as it is."""
     return text[:1].upper() + text[1:]

@@ -75,6 +75,26 @@ def test_lightning_never_means_nan_by_a_blank(csv):
     assert run.loss.values.tolist() == [1.0, 0.9, 0.8]
 
 
+def test_a_blank_to_the_end_was_nan_after_a_single_row(csv):
+    rows = ["0,3.0,1.2,1e-3,512", *(f"{i},,,1e-3,{512 * i}" for i in range(1, 20))]
+    run = csv(*rows, header="step,loss,grad_norm,lr,tokens", name="log.csv")
+    assert np.isnan(run.loss.values[1:]).all()
+    assert np.isnan(run.series("grad_norm").values[1:]).all()
+
+
+def test_losses_and_metrics_that_go_together_do_not_bear_witness_for_each_other(csv):
+    good = ["1,0.1,3.0,0.5,0.4,50", "2,0.2,2.0,0.4,0.3,50"]
+    header = "step,val_acc,val_loss,val_wer,val_cer,val_num_examples"
+    run = csv(*good, "3,,,,,50", "4,,,,,50", header=header, name="log.csv")
+    assert np.isnan(run.series("val/loss").values).tolist() == [False, False, True, True]
+
+
+def test_an_evaluation_of_the_first_row_only_is_no_nan(csv):
+    rows = ["0,3.0,2.9,", *(f"{i},{3 - 0.1 * i:.1f},,{'0.5' if i % 5 == 0 else ''}" for i in range(1, 20))]
+    run = csv(*rows, header="step,loss,val_loss,memory", name="log.csv")
+    assert np.isfinite(run.series("val/loss").values).all()
+
+
 def trainer_state(tmp_path, records, **more):
     path = tmp_path / "trainer_state.json"
     path.write_text(json.dumps({"log_history": records, "global_step": len(records), "max_steps": 100, **more}))

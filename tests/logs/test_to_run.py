@@ -176,3 +176,24 @@ def test_two_columns_of_one_meaning_do_not_lose_either():
     run = to_run(a_log(**{"eval_accuracy": FALLING, "val/accuracy": FALLING[:5], "loss": FALLING}), "x")
     assert len(run.series("val/accuracy")) == 10
     assert sum("accuracy" in key for key in keys(run)) == 2
+
+
+def test_a_norm_that_sits_on_one_value_was_clipped_there():
+    norms = [0.25] * 40 + [0.21, 0.18, 0.2499999]
+    run = to_run(a_log(loss=range(43, 0, -1), grad_norm=norms), "x")
+    assert run.series("clip_threshold").last == 0.25
+    assert not run.has("grad_norm")
+    assert run.series("clip_active").values.sum() == 41
+    assert "taken as clipped" in " ".join(run.notes)
+
+
+def test_norms_that_differ_are_not_taken_as_clipped():
+    rng = np.random.default_rng(0)
+    run = to_run(a_log(loss=range(43, 0, -1), grad_norm=np.minimum(np.exp(rng.normal(size=43)), 2.5)), "x")
+    assert run.has("grad_norm")
+    assert not run.has("clip_threshold")
+
+
+def test_clip_frequencies_in_percent_become_shares():
+    run = to_run(a_log(loss=FALLING, clip_freq=[100, 97, 98, 99, 100, 96, 98, 97, 99, 100]), "x")
+    assert run.series("clip_active").values.max() == 1.0

@@ -260,7 +260,7 @@ def test_a_script_that_just_ends_gets_its_report_and_a_whole_record(tmp_path):
 
 
 @pytest.mark.parametrize("steps", [300, 900])  # while all is recorded, and when most steps are quiet
-def test_a_killed_run_loses_at_most_about_two_seconds(tmp_path, steps):
+def test_a_killed_run_loses_at_most_about_one_second(tmp_path, steps):
     process = subprocess.Popen(script(tmp_path, "100000", "slowly"), stdout=subprocess.PIPE, text=True)
     reported = {}
     for line in process.stdout:
@@ -272,8 +272,8 @@ def test_a_killed_run_loses_at_most_about_two_seconds(tmp_path, steps):
     process.communicate()
     run = bedside.load(tmp_path / "run")
     lost = [step for step in reported if step >= run.steps]
-    # flushes.SECONDS, and what a busy machine adds to them.
-    assert reported[steps - 1] - reported[lost[0] if lost else steps - 1] < 3.0
+    # One second, and what a busy machine adds to it.
+    assert reported[steps - 1] - reported[lost[0] if lost else steps - 1] < 2.0
     assert run.steps > 100
 
 

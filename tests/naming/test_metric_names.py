@@ -31,6 +31,7 @@ def test_a_loss_is_a_loss_of_its_split(name, split):
         ("lr-AdamW", ""), ("lr-AdamW/pg1", "group_1"), ("lr-AdamW/pg2", "group_2"), ("lr/pg0", ""), ("lr_1", "group_1"),
         ("optim/LR (group 0)", ""), ("optim/LR (group 2)", "group_2"), ("x/lr0", ""), ("x/lr1", "group_1"),
         ("train_lr", ""), ("lr-DecoupledAdamW/group0", ""), ("learning-rate", ""),
+        ("adjusted_lr", ""), ("optim/effective_lr", ""), ("scaled learning rate", ""),
         ("optim/learning_rate_group0", ""), ("optim/learning_rate_group3", "group_3"),
     ],
 )  # fmt: skip
@@ -140,3 +141,13 @@ def test_a_split_may_be_joined_to_its_loss(name):
 )  # fmt: skip
 def test_a_path_names_the_evaluation_set(name, owner):
     assert (read_name(name).kind, read_name(name).owner) == ("loss", owner)
+
+
+@pytest.mark.parametrize("name", ["clip_freq", "grad_clip_rate", "train/clip_pct", "clipping frequency"])
+def test_how_often_clipping_acted_is_known(name):
+    assert read_name(name).kind == "clip_active"
+
+
+@pytest.mark.parametrize("name", ["clip_score", "clip_frac", "clipfrac", "eval/clip", "clip_ratio"])
+def test_other_clips_are_not_gradient_clipping(name):
+    assert read_name(name).kind != "clip_active"

@@ -42,3 +42,16 @@ def test_stays_silent_where_equality_has_a_reason(vitals):
 def test_does_not_judge_a_surrogate_or_a_few_readings():
     assert isinstance(constant_loss.examine(a_run(loss=[0.0] * 30, reward=1.0)), NotExamined)
     assert isinstance(constant_loss.examine(a_run(loss=[0.5] * 3)), NotExamined)
+
+
+def test_speaks_of_four_equal_digits_from_the_start():
+    wobbling = 4.6052 + 1e-6 * np.random.default_rng(0).normal(size=30)
+    (finding,) = constant_loss.check(a_run(loss=wobbling))
+    assert "exactly" not in finding.message
+    assert constant_loss.check(a_run(loss=[4.605] * 20))
+
+
+def test_stays_silent_in_a_warm_up_and_on_a_run_that_is_finished():
+    creeping = 4.6052 - 1e-6 * np.arange(30)
+    assert constant_loss.check(a_run(loss=creeping, lr=np.geomspace(1e-9, 1e-6, 30))) == []
+    assert constant_loss.check(a_run(loss=[*np.geomspace(900, 1, 40), *[0.7123456] * 40])) == []

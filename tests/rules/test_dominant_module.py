@@ -73,3 +73,71 @@ def test_is_less_sure_under_adam():
 def test_says_so_when_nothing_is_known_about_clipping():
     run = a_run(loss=2.0, grad_norm={"": 1.0, "a": 1.0, "b": 1.0})
     assert isinstance(dominant_module.examine(run), NotExamined)
+
+
+def _front(times, *, clipped=0.4, optimizer="SGD", typical=1.0, bare=True, size=64, width=1, **more):
+    """A front factor whose gradient per number is `times` that of the layers behind it, in a run that clips now and
+    then."""
+    behind = {
+        "front": 64 * 64,
+        "body.0": 8192,
+        "body.1": 8192,
+        "body.2": 8192,
+        "body.3": 8192,
+        "norm": 128,
+        "head": 650,
+    }
+    behind = {name: width * n for name, n in behind.items()}
+    norms = {name: 0.01 * np.sqrt(n) for name, n in behind.items()}
+    gain = times * 0.01 * np.sqrt(size)
+    total = float(np.sqrt(gain**2 + sum(n**2 for n in norms.values())))
+    owner = "gain" if bare else "gain.layer"
+    clips = np.where(np.arange(400) % 10 < 10 * clipped, 0.5 * total, 2 * total)
+    name = "gain" if bare else "gain.layer.weight"
+    parameters = [Parameter(name, owner, size), *(Parameter(f"{n}.weight", n, s) for n, s in behind.items())]
+    return a_run(
+        loss=np.linspace(2.3, 1.5, 400),
+        grad_norm={"": total, owner: gain, **norms},
+        param_norm={"": 30.0, owner: typical * np.sqrt(size), **{n: 0.05 * np.sqrt(s) for n, s in behind.items()}},
+        clip_threshold=clips,
+        parameters=parameters,
+        **more,
+        config={"optimizers": [{"name": optimizer}]},
+    )
+
+
+def test_names_a_factor_that_towers_however_seldom_the_run_clips():
+    [found] = dominant_module.check(_front(100))
+    assert found.where == ("gain",)
+    assert "100 times the usual gradient per number" in found.message
+
+
+def test_names_a_bare_parameter_of_any_size_of_its_numbers():
+    assert dominant_module.check(_front(100, typical=0.01))
+    assert not dominant_module.check(_front(100, typical=0.01, bare=False))
+
+
+def test_stays_silent_where_the_factor_is_like_the_front_of_healthy_nets():
+    assert not dominant_module.check(_front(10))
+
+
+def test_stays_silent_with_an_optimizer_that_divides_by_the_gradient():
+    assert not dominant_module.check(_front(100, optimizer="AdamW"))
+
+
+def test_stays_silent_where_it_has_little_of_the_norm():
+    assert not dominant_module.check(_front(31, size=8, width=4))
+
+
+def test_says_what_the_inputs_look_like_instead_of_asking():
+    [odd] = dominant_module.check(_front(100, input_mean=-3.2, input_std=2.6))
+    assert odd.could_also_be == ("The inputs' size: their mean is -3.2 and their standard deviation 2.6.",)
+    [usual] = dominant_module.check(_front(100, input_mean=0.1, input_std=1.0))
+    assert usual.could_also_be == ()
+    [unseen] = dominant_module.check(_front(100))
+    assert "print their mean" in unseen.could_also_be[0]
+
+
+def test_the_rate_of_its_own_is_a_smaller_one():
+    [found] = dominant_module.check(_front(100))
+    assert "learning rate 10 times smaller" in found.try_[1]

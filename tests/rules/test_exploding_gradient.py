@@ -104,3 +104,27 @@ def test_stays_silent_when_a_loud_start_is_soon_over():
 
 def test_stays_silent_when_the_loss_is_a_sum_over_samples():
     assert not loud(800.0, 0.5)
+
+
+def now_and_then(times, share=0.08, n=400):
+    rng = np.random.default_rng(0)
+    norms = np.exp(0.3 * rng.normal(size=n))
+    norms[20:][rng.random(n - 20) < share] *= times
+    return a_run(loss=np.linspace(5, 4, n), grad_norm=norms)
+
+
+def test_speaks_of_monstrous_norms_in_a_twentieth_of_the_readings_however_slow_the_harm():
+    (found,) = exploding_gradient.check(now_and_then(1e6))
+    assert found.severity == Severity.WARNING
+    assert "10,000 times its usual" in found.message
+
+
+def test_stays_silent_on_spikes_that_are_rarer_or_lower():
+    assert not exploding_gradient.check(now_and_then(1e6, share=0.01))
+    assert not exploding_gradient.check(now_and_then(200.0))
+
+
+def test_stays_silent_where_only_the_usual_has_died_away():
+    faded = np.r_[np.ones(100), np.full(300, 1e-9)]
+    faded[120::10] = 1e-3
+    assert not exploding_gradient.check(a_run(loss=np.linspace(2, 1, 400), grad_norm=faded))

@@ -44,3 +44,17 @@ def test_stays_silent_where_equality_says_nothing(vitals):
 
 def test_is_not_examined_without_evaluations():
     assert isinstance(frozen_validation.examine(a_run(loss=TRAIN)), NotExamined)
+
+
+def test_stays_silent_on_one_digit_however_often_it_repeats():
+    assert frozen_validation.check(a_run(loss=TRAIN, val_loss=[0.1, 0.004, *[0.0005] * 14])) == []
+
+
+def test_needs_twice_as_many_of_two_digits():
+    assert frozen_validation.check(a_run(loss=TRAIN, val_loss=[0.9, 0.8, *[0.75] * 8])) == []
+    assert frozen_validation.check(a_run(loss=TRAIN, val_loss=[0.9, 0.8, *[0.75] * 14]))
+
+
+def test_stays_silent_when_the_schedule_ended_with_the_first_of_them():
+    rate = np.r_[np.linspace(0.1, 0.001, 360), np.zeros(240)]
+    assert frozen_validation.check(a_run(loss=TRAIN, lr=rate, val_loss=[2.71828, 1.61803, *[1.41421] * 3])) == []

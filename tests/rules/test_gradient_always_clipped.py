@@ -43,3 +43,20 @@ def test_says_so_when_no_threshold_is_known_or_the_run_is_short():
     assert isinstance(gradient_always_clipped.examine(a_run(loss=2.0, grad_norm=20 * NOISE)), NotExamined)
     short = a_run(steps=20, loss=2.0, grad_norm=[9.0] * 20, clip_threshold=1.0)
     assert isinstance(gradient_always_clipped.examine(short), NotExamined)
+
+
+def test_speaks_when_only_the_frequency_of_clipping_is_known():
+    [found] = gradient_always_clipped.check(a_run(loss=2.0, clip_active=np.full(200, 0.98)))
+    assert found.severity == Severity.WARNING
+    assert found.message.startswith("98 % of the steps are clipped")
+
+
+def test_is_a_note_when_that_is_under_adam_or_not_quite_always():
+    [found] = gradient_always_clipped.check(a_run(loss=2.0, clip_active=1.0, config={"optimizer": "AdamW"}))
+    assert found.severity == Severity.NOTE
+    [found] = gradient_always_clipped.check(a_run(loss=2.0, clip_active=np.full(200, 0.85)))
+    assert found.severity == Severity.NOTE
+
+
+def test_stays_silent_when_clipping_acted_only_at_first():
+    assert not gradient_always_clipped.check(a_run(loss=2.0, clip_active=np.r_[np.ones(60), np.zeros(140)]))

@@ -49,12 +49,27 @@ def test_stays_silent(run):
     assert loss_at_chance.check(run) == []
 
 
-def test_speaks_when_only_single_examples_are_learned_by_heart():
-    creeping = np.linspace(2.31, 2.15, 300)
-    shuffled = a_run(
-        loss=creeping, config={"classes": 10}, **{"val/loss": np.linspace(2.31, 2.4, 300), "val/accuracy": 0.08}
-    )
-    [found] = loss_at_chance.check(shuffled)
-    assert "by heart" in found.try_[0]
-    good = a_run(loss=creeping, config={"classes": 10}, **{"val/loss": 2.6, "val/accuracy": 0.8})
-    assert not loss_at_chance.check(good)
+def test_speaks_when_an_accuracy_tells_the_number_of_classes():
+    level, noise = np.log(37), 0.003 * RNG.normal(size=300)
+    run = a_run(loss=level + noise, val_loss=[level] * 10, val_accuracy=1 / 37 + 0.002 * RNG.normal(size=10))
+    (finding,) = loss_at_chance.check(run)
+    assert finding.severity == Severity.WARNING
+    assert "ln 37" in finding.message
+
+
+def test_speaks_after_a_start_that_blew_up_if_the_accuracy_says_so():
+    blown = np.log(10) * (1 + 20 * np.exp(-np.arange(300) / 20)) + 0.003 * RNG.normal(size=300)
+    assert loss_at_chance.check(a_run(loss=blown, val_loss=[2.3] * 10, val_accuracy=[0.1] * 10))
+    assert loss_at_chance.check(a_run(loss=blown)) == []
+
+
+def test_stays_silent_when_the_accuracy_is_better_than_its_loss_would_let_guess():
+    run = a_run(loss=np.log(10) + 0.003 * RNG.normal(size=300), val_loss=[2.3] * 10, val_accuracy=[0.4] * 10)
+    assert [each.severity for each in loss_at_chance.check(run)] in ([], [Severity.NOTE])
+
+
+def test_speaks_of_a_restless_training_loss_by_its_evaluations():
+    restless = 2.5 + 0.3 * np.sin(np.arange(300) / 9)
+    known = {"classes": 10}
+    assert loss_at_chance.check(a_run(loss=restless, val_loss=[2.4] * 10, val_accuracy=[0.1] * 10, config=known))
+    assert loss_at_chance.check(a_run(loss=restless, val_loss=[2.4] * 10, val_accuracy=[0.6] * 10, config=known)) == []

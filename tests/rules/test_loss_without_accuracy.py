@@ -47,12 +47,28 @@ def test_speaks_when_the_accuracy_of_a_guess_stands_beside_a_loss_it_cannot_belo
 
 
 def test_stays_silent_when_they_may_belong_together():
-    poor, tokens = curve(2.2, 0.6, n=20), {"vocab_size": 32000}
-    assert (
-        loss_without_accuracy.check(a_run(loss=poor, val_loss=poor, val_accuracy=GUESS, config={"classes": 10})) == []
-    )
-    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=GUESS, config=tokens)) == []
-    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=GUESS)) == []
+    poor, known = curve(2.2, 1.6, n=20), {"classes": 10}
+    assert loss_without_accuracy.check(a_run(loss=poor, val_loss=poor, val_accuracy=GUESS, config=known)) == []
+    assert loss_without_accuracy.check(a_run(loss=poor, val_loss=poor, val_accuracy=GUESS)) == []
+
+
+def test_speaks_when_the_accuracy_only_wobbles_by_thousandths():
+    wobbling = 0.52 + 0.003 * RNG.normal(size=20)
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=wobbling))
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=100 * wobbling))
+
+
+def test_stays_silent_when_it_creeps_up_within_the_wobble():
+    creeping = 0.52 + np.linspace(0, 0.02, 20)
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_accuracy=creeping)) == []
+
+
+def test_speaks_of_a_training_accuracy_as_well():
+    run = a_run(loss=curve(2.3, 0.5), **{"train/accuracy": 0.1 + 0.002 * RNG.normal(size=200)})
+    (finding,) = loss_without_accuracy.check(run)
+    assert "for all 200 readings" in finding.message
+    learned = a_run(loss=curve(2.3, 0.5), **{"train/accuracy": np.linspace(0.1, 0.8, 200)})
+    assert loss_without_accuracy.check(learned) == []
 
 
 def test_is_not_examined_without_a_metric():

@@ -82,3 +82,29 @@ def test_stays_silent_on_one_spike_and_on_cyclical_learning_rates():
 
 def test_is_not_examined_when_too_short():
     assert isinstance(oscillating_loss.examine(a_run(loss=[1, 2, 1, 2])), NotExamined)
+
+
+@pytest.mark.parametrize("period", [5, 7, 9, 18, 40])
+def test_speaks_of_swings_at_any_period(period):
+    loss = falling(n=600, noise=0.03)
+    loss[300:] += 0.6 * (1 - np.cos(2 * np.pi * np.arange(300) / period))
+    (finding,) = oscillating_loss.check(a_run(loss=loss, lr=0.5))
+    assert finding.first_step >= 200
+    assert finding.try_[0].startswith("Lower the learning rate")
+
+
+def test_speaks_of_swings_that_drift_out_of_phase():
+    rng, swing = np.random.default_rng(0), np.zeros(600)
+    for k in range(2, 600):
+        swing[k] = 2 * 0.985 * np.cos(2 * np.pi / 9) * swing[k - 1] - 0.985**2 * swing[k - 2] + rng.normal()
+    assert oscillating_loss.check(a_run(loss=falling(n=600) + 0.5 * np.abs(swing / swing.std() + 1.5)))
+
+
+def test_stays_silent_on_sources_that_take_turns_with_little_between_them():
+    loss = falling(n=600, noise=0.02) * (1 + 0.06 * np.sin(2 * np.pi * np.arange(600) / 10))
+    assert oscillating_loss.check(a_run(loss=loss)) == []
+
+
+def test_stays_silent_on_tasks_that_take_turns_and_all_learn():
+    level = 3 * (1 + np.arange(600) / 60) ** -0.8
+    assert oscillating_loss.check(a_run(loss=level * np.resize([1.0, 1.2, 2.0, 2.2, 1.4, 1.1], 600))) == []

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bedside.finding import NotExamined
+from bedside.finding import NotExamined, Severity
 from bedside.rules.overconfident import overconfident
 from bedside.testing import a_run
 
@@ -26,15 +26,32 @@ def test_speaks_when_the_loss_rises_under_a_steady_accuracy():
 @pytest.mark.parametrize(
     ("val", "accuracy"),
     [
-        (VAL, np.linspace(0.6, 0.9, 20)),
         (VAL, np.r_[np.linspace(0.6, 0.9, 8), np.linspace(0.9, 0.7, 12)]),
         (curve(2, 0.5, n=20), np.full(20, 0.9)),
         (0.5 + 0.01 * np.arange(20), np.full(20, 0.9)),
     ],
-    ids=["accuracy improves", "overfitting", "loss is fine", "loss drifts a little"],
+    ids=["overfitting", "loss is fine", "loss drifts a little"],
 )
 def test_stays_silent(val, accuracy):
     assert overconfident.check(a_run(loss=TRAIN, val_loss=val, val_accuracy=accuracy)) == []
+
+
+def test_is_only_a_note_while_the_accuracy_still_improves():
+    (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=np.linspace(0.6, 0.9, 20)))
+    assert finding.severity == Severity.NOTE
+    assert "still improves" in finding.message
+
+
+def test_speaks_when_the_accuracy_improved_only_at_first():
+    crept = np.r_[np.linspace(0.6, 0.8, 6), np.linspace(0.8, 0.83, 4), np.full(10, 0.83)]
+    (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=crept))
+    assert finding.severity == Severity.WARNING
+
+
+def test_names_the_reading_of_the_step_it_names():
+    (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=[0.9] * 20))
+    run = a_run(loss=TRAIN, val_loss=VAL)
+    assert finding.evidence["best"] == run.series("val/loss").since(finding.first_step).values[0]
 
 
 def test_is_not_examined_without_a_metric():

@@ -128,3 +128,39 @@ def test_speaks_sooner_when_the_training_data_are_known_by_heart_and_others_are_
 def test_a_slight_rise_is_nothing_where_held_out_answers_are_as_good():
     assert not by_heart(0.08, accuracy=0.97)
     assert not by_heart(0.03, accuracy=0.8)
+
+
+def learned_out(rise, accuracy, train_end=0.01, n=20, **more):
+    """A validation loss that turns after five evaluations, over a training loss that has nothing left to teach."""
+    val = np.r_[np.linspace(1.5, 0.8, 5), 0.8 * (1 + rise * np.linspace(0, 1, n - 5))]
+    run = a_run(loss=np.geomspace(1.6, train_end, 200), val_loss=val, val_accuracy=accuracy, **more)
+    return overfitting.check(run)
+
+
+CREPT = np.r_[np.linspace(0.5, 0.74, 5), 0.74 + 0.02 * (1 - np.exp(-np.arange(15) / 2))]
+
+
+def test_speaks_when_the_accuracy_only_crept_up_at_first():
+    assert learned_out(0.5, CREPT)
+
+
+def test_stays_silent_while_training_has_more_to_teach_or_the_accuracy_still_improves():
+    assert not learned_out(0.4, CREPT, train_end=0.6)
+    assert not learned_out(0.4, np.linspace(0.6, 0.9, 20))
+
+
+def test_a_class_of_a_few_examples_has_no_veto():
+    rng = np.random.default_rng(0)
+    classes = {f"val_iou_class{k}": rng.binomial(6, np.linspace(0.2, 0.7, 20)) / 6 for k in range(12)}
+    assert learned_out(0.5, np.r_[np.linspace(0.5, 0.74, 5), np.linspace(0.74, 0.7, 15)], **classes)
+
+
+def test_an_error_rate_that_rises_agrees():
+    val = np.r_[np.linspace(1.2, 0.42, 6), np.linspace(0.42, 0.52, 10)]
+    rates = np.r_[np.linspace(0.6, 0.285, 6), np.linspace(0.285, 0.31, 10)]
+    assert overfitting.check(a_run(loss=np.geomspace(2, 0.01, 200), val_loss=val, val_wer=rates))
+
+
+def test_names_the_reading_of_the_step_it_names():
+    (finding,) = learned_out(0.5, CREPT)
+    assert finding.evidence["best"] == pytest.approx(0.8)

@@ -86,3 +86,16 @@ def test_stays_silent_when_it_fell_early_and_is_flat_since():
 )
 def test_does_not_judge_what_cannot_be_judged(run):
     assert isinstance(stuck_from_start.examine(run), NotExamined)
+
+
+def test_a_whole_schedule_without_effect_is_a_sign():
+    there_and_back = np.r_[np.linspace(0, 3e-4, 30), np.linspace(3e-4, 0, 270)]
+    (finding,) = stuck_from_start.check(a_run(loss=flat(8.7, noise=0.1), lr=there_and_back))
+    assert finding.severity == Severity.WARNING
+    assert "all the way up and down" in finding.message
+
+
+def test_a_model_that_is_trained_on_may_stay_where_it_was():
+    there_and_back = np.r_[np.linspace(0, 3e-4, 30), np.linspace(3e-4, 0, 270)]
+    (finding,) = stuck_from_start.check(a_run(loss=flat(1.87, noise=0.05), lr=there_and_back))
+    assert finding.severity == Severity.NOTE

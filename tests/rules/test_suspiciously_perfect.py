@@ -35,3 +35,8 @@ def test_stays_silent(loss, val):
 
 def test_is_not_examined_without_validation():
     assert isinstance(suspiciously_perfect.examine(a_run(loss=SOLVED)), NotExamined)
+
+
+def test_stays_silent_when_validation_rose_before_it_was_solved():
+    understood_late = [2.3, 3.1, 4.0, *[1e-4] * 47]
+    assert suspiciously_perfect.check(a_run(loss=SOLVED, val_loss=understood_late)) == []

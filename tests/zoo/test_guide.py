@@ -24,7 +24,8 @@ def two_cards(monkeypatch):
 
 
 def test_every_card_names_a_specimen_and_one_of_its_severities():
-    assert len(guide.CARDS) >= 8
+    assert len(guide.CARDS) == 10
+    assert {"Oscillating", "Underfitting"} <= {card.title for card in guide.CARDS}
     for card in guide.CARDS:
         assert card.severity in find_specimen(card.specimen).severities
 
@@ -36,6 +37,7 @@ def test_a_card_draws_the_run_its_twin_and_its_layers(two_cards, cache, tmp_path
     assert all(card.do in part for card, part in zip(two_cards, (healthy, sick), strict=True))
     assert healthy.count("<svg") == sick.count("<svg") == 3
     assert (guide.TWIN in sick, guide.TWIN in healthy) == (True, False)
+    assert re.search(r"train <b>[\d.]+</b> · val <b>[\d.]+</b> · gap <b>-?[\d.]+</b> · gradient <b>[\d.]+</b>", healthy)
     assert "http" not in page.replace("http://www.w3.org", "")
 
 

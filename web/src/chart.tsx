@@ -71,6 +71,9 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
   hiddenNow.current = hidden;
   const curvesNow = useRef(curves);
   curvesNow.current = curves;
+  const panelNow = useRef(panel); // while a run grows, marks move and words change
+  panelNow.current = panel;
+  const ready = panel.lines.filter((line) => curves.get(line.key)?.steps.length).length;
 
   const colours = useMemo(() => {
     let other = 0;
@@ -106,7 +109,7 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
         x: { time: false, range: (_u, min, max) => view.range ?? padded(Math.min(min, view.whole[0]), Math.max(max, view.whole[1])) },
         y: {
           distr: log ? 3 : 1,
-          range: (u) => extent(panel, curvesNow.current, hiddenNow.current, log, u.scales.x.min ?? -Infinity, u.scales.x.max ?? Infinity),
+          range: (u) => extent(panelNow.current, curvesNow.current, hiddenNow.current, log, u.scales.x.min ?? -Infinity, u.scales.x.max ?? Infinity),
         },
       },
       axes: [
@@ -129,8 +132,8 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
         }),
       ],
       hooks: {
-        drawClear: [(u) => drawBehind(u, panel, curvesNow.current, drawn, log)],
-        draw: [(u) => drawInFront(u, panel, curvesNow.current, drawn)],
+        drawClear: [(u) => drawBehind(u, panelNow.current, curvesNow.current, drawn, log)],
+        draw: [(u) => drawInFront(u, panelNow.current, curvesNow.current, drawn)],
         setSelect: [(u) => {
           if (u.select.width > 4) view.show([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]);
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
@@ -154,7 +157,7 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
       made.destroy();
       plot.current = null;
     };
-  }, [panel.id, log, panel.lines.length]);
+  }, [panel.id, log, ready]);
 
   useEffect(() => {
     // More of the run has come in: the same chart gets longer.
@@ -166,7 +169,7 @@ export function Chart({ panel, curves, axis, version = 0 }: { panel: Panel; curv
 
   function showValues(u: uPlot, all: Trace[]): void {
     const step = u.cursor.left !== undefined && u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null;
-    panel.lines.forEach((line, place) => {
+    panelNow.current.lines.forEach((line, place) => {
       const target = readouts.current[place];
       if (!target) return;
       const mine = all.filter((each) => each.line === place);

@@ -19,14 +19,14 @@ export function unpacked(raw: RawCurves, into: Curves = new Map()): Curves {
 }
 
 /** The curve with newer readings behind it; steps that it already has are left out. */
-export function appended(curve: Curve | undefined, more: Curve): Curve {
+export function appended(curve: Curve | undefined, more: Curve, most = MOST): Curve {
   if (!curve || curve.steps.length === 0) return more;
   const last = curve.steps[curve.steps.length - 1];
   const from = more.steps.findIndex((step) => step > last);
   if (from < 0) return curve;
   const tail = <T,>(list: T[]) => list.slice(from);
   const banded = curve.low !== null || more.low !== null;
-  return merged({
+  return merged(most, {
     steps: [...curve.steps, ...tail(more.steps)],
     mean: [...curve.mean, ...tail(more.mean)],
     low: banded ? [...(curve.low ?? curve.mean), ...tail(more.low ?? more.mean)] : null,
@@ -36,8 +36,8 @@ export function appended(curve: Curve | undefined, more: Curve): Curve {
   });
 }
 
-function merged(curve: Curve): Curve {
-  if (curve.steps.length <= MOST) return curve;
+function merged(most: number, curve: Curve): Curve {
+  if (curve.steps.length <= most) return curve;
   const low = curve.low ?? curve.mean;
   const high = curve.high ?? curve.mean;
   const half: Curve = { steps: [], mean: [], low: [], high: [], recorded: curve.recorded, notFinite: curve.notFinite };

@@ -1,9 +1,24 @@
 // Sentences with `names` in code type, and the small part of Markdown that rule pages use. Nothing is ever parsed as HTML.
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
 export function Prose({ text }: { text: string }) {
   return <>{text.split(/`([^`]*)`/).map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
+}
+
+/** Where a page gets the texts of rules from that it was not given; a report has them all inside. */
+export const rulePages: { fetch: ((code: string) => Promise<string>) | null } = { fetch: null };
+
+export function AboutRule({ code, text }: { code: string; text?: string }) {
+  const [page, setPage] = useState(text ?? "");
+  if (!text && !rulePages.fetch) return null;
+  const load = (open: boolean) => { if (open && !page) void rulePages.fetch?.(code).then(setPage); };
+  return (
+    <details onToggle={(e) => load((e.target as HTMLDetailsElement).open)}>
+      <summary>About {code}: how the rule decides, and when it is wrong</summary>{page && <RulePage text={page} />}
+    </details>
+  );
 }
 
 export function RulePage({ text }: { text: string }) {

@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import { PanelView } from "./panel";
-import { Prose, RulePage } from "./prose";
+import { AboutRule, Prose } from "./prose";
 import type { Chapter, Curves, Question, Story } from "./types";
 
-interface Props { story: Story; curves: Curves; version?: number; rulePage?: (code: string) => void }
+interface Props { story: Story; curves: Curves; version?: number }
 
 export function Verdict({ story, live }: { story: Story; live?: string }) {
   return (
@@ -43,7 +43,6 @@ export function StoryView({ story, curves, version }: Props) {
 }
 
 function ChapterView({ chapter, story, curves, version, open }: { chapter: Chapter; story: Story; curves: Curves; version?: number; open?: boolean }) {
-  const page = story.rule_pages[chapter.code];
   return (
     <article class={`card chapter ${chapter.severity}`} data-code={chapter.code}>
       <h2><span class={`tag ${chapter.severity}`}>{chapter.severity}</span> {chapter.label}</h2>
@@ -64,7 +63,7 @@ function ChapterView({ chapter, story, curves, version, open }: { chapter: Chapt
           {!open && chapter.try.length > 1 && <details><summary>What else to try</summary><ol>{chapter.try.slice(1).map((each) => <li key={each}><Prose text={each} /></li>)}</ol></details>}
           {chapter.could_also_be.length > 0 && <details><summary>What else it could be, and how to tell</summary><ul>{chapter.could_also_be.map((each) => <li key={each}><Prose text={each} /></li>)}</ul></details>}
           {chapter.numbers.length > 0 && <details><summary>Numbers</summary><dl class="numbers">{chapter.numbers.map(([name, said]) => [<dt>{name}</dt>, <dd>{said}</dd>])}</dl></details>}
-          {page && <details><summary>About {chapter.code}: how the rule decides, and when it is wrong</summary><RulePage text={page} /></details>}
+          <AboutRule code={chapter.code} text={story.rule_pages[chapter.code]} />
         </div>
         {open && <div>{chapter.evidence.map((each) => <PanelView key={each.id} panel={each} curves={curves} axis={story.axis} version={version} bare />)}</div>}
       </div>

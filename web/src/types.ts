@@ -54,5 +54,6 @@ export interface Story {
   rule_pages: Record<string, string>;
   facts: { title: string; rows: [string, string][] }[];
   sections: Record<string, string>;
+  words?: Record<string, { say: string; table: Extra["table"] | null }>; // of panels that grow
 }
 export interface Report extends Story { panels: Panel[]; curves: RawCurves }

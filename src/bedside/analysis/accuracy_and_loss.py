@@ -12,24 +12,36 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
+import numpy as np
+
+from bedside.analysis.chance_levels import Chance, chance_level, known_chance
 from bedside.record.run import Run
 from bedside.record.series import Series
 
 WORDS = frozenset({"accuracy", "acc", "top1"})
+NEAR_A_GUESS = 0.03  # of ln K: an untrained head, or one that only knows how frequent the classes are, is off by that
+LUCK = 0.25  # of 1/K: accuracies of guesses on a few hundred examples scatter by as much
+LUCK_AT_LEAST = 0.06  # of all answers: the best of many evaluations of a few hundred examples
+MOST_CLASSES = 13.0  # ln of them: beyond 400,000 an accuracy cannot tell
 
 
-def accuracies(run: Run) -> list[Series]:
-    """Held-out accuracies, from 0 to 1 whether they were logged so or in percent."""
+def accuracies(run: Run, split: str = "val") -> list[Series]:
+    """Held-out accuracies (or those of another `split`), from 0 to 1 whether they were logged so or in percent."""
     found = []
-    for series in run.matching("val/"):
+    for series in run.matching(f"{split}/"):
         finite = series.finite()
-        words = re.split(r"[^a-z0-9]+", series.vital.lower())
-        if not finite or not WORDS & set(words) or finite.values.min() < 0 or finite.values.max() > 100:
+        if not finite or not is_accuracy(series.vital) or finite.values.min() < 0 or finite.values.max() > 100:
             continue
         scale = 100.0 if finite.values.max() > 1 else 1.0
         found.append(Series(series.vital, series.owner, finite.steps, finite.values / scale))
     return found
+
+
+def is_accuracy(vital: str) -> bool:
+    """Whether a metric counts right answers."""
+    return bool(WORDS & set(re.split(r"[^a-z0-9]+", vital.lower())))
 
 
 def most_wrong(loss: float) -> float:
@@ -42,6 +54,36 @@ def calibrated(accuracy: float, classes: int) -> float:
     wrong = min(max(1.0 - accuracy, 1e-9), 1 - 1e-9)
     doubt = -wrong * math.log(wrong) - (1 - wrong) * math.log(1 - wrong)
     return doubt + wrong * math.log(max(classes - 1, 1))
+
+
+def guessed_classes(accuracies: Sequence[Series], loss: float) -> int:
+    """The number of classes K of which these are blind guesses: accuracies of about 1/K beside a loss of about ln K;
+    0 if they are no such thing.
+
+    >>> coin = Series("val/accuracy", "", range(6), [0.49, 0.51, 0.5, 0.5, 0.52, 0.5])
+    >>> guessed_classes([coin], 0.694), guessed_classes([coin], 0.45)
+    (2, 0)
+    """
+    if not accuracies or not loss > 0:
+        return 0
+    usual = max(float(np.median(each.values)) for each in accuracies)
+    best = max(float(each.values.max()) for each in accuracies)
+    classes = round(math.exp(min(loss, MOST_CLASSES)))
+    if classes < 2 or abs(loss - math.log(classes)) > NEAR_A_GUESS * math.log(classes):
+        return 0
+    slack = max(LUCK / classes, LUCK_AT_LEAST)
+    return classes if abs(usual - 1 / classes) <= LUCK / classes and best <= 1 / classes + slack else 0
+
+
+def guess_level(run: Run, loss: float) -> Chance | None:
+    """The level of a blind guess that `loss` sits on: of the run's settings, of its accuracies, or a familiar one."""
+    chance = chance_level(run.config, loss)
+    if known_chance(run.config) is not None:
+        return chance
+    classes = guessed_classes(accuracies(run), loss) or guessed_classes(accuracies(run, "train"), loss)
+    if classes:
+        return Chance(math.log(classes), f"ln {classes:,}", known=False, classes=classes, confirmed=True)
+    return chance
 
 
 def leaves_room(run: Run, loss: float) -> bool:

@@ -34,6 +34,7 @@ class Chance:
     what: str
     known: bool  # computed from the run's own configuration, not recognised from the value
     classes: int = 0  # 0 for a level that no number of classes stands behind
+    confirmed: bool = False  # an accuracy of one over the number of classes says so as well
 
     def __str__(self) -> str:
         return f"{self.what} = {self.level:.3f}"

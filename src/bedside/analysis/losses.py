@@ -10,6 +10,8 @@ from bedside.record.metric_direction import goes_up, is_loss
 from bedside.record.run import Run
 from bedside.record.series import Series
 
+MIN_READINGS = 10  # of the training loss: fewer, beside more evaluations, are samples of it and not its curve
+COVERED = 0.5  # of the steps: a loss that was only printed at the start says nothing of what came later
 # Written by reinforcement learning beside a "loss" that is a surrogate: it need not fall, and may be negative. A
 # temporal-difference loss grows with the rewards. Not "kl" or "entropy", which variational and supervised trainers
 # write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
@@ -45,11 +47,21 @@ def validation_metrics(run: Run) -> list[Series]:
 
 
 def judged_loss(run: Run) -> Series:
-    """The loss that tells whether training works: the training loss, or the validation loss of a log without one."""
-    for series in (training_loss(run), *validation_losses(run)):
-        if len(series.finite()):
-            return series
+    """The loss that tells whether training works: the training loss if it covers the run, else a validation loss."""
+    training = training_loss(run)
+    held_out = [series for series in validation_losses(run) if len(series.finite())]
+    if len(training.finite()) and (not held_out or _covers(training, held_out[0])):
+        return training
+    if held_out:
+        return held_out[0]
     raise NotEnough("loss or val/loss")
+
+
+def _covers(training: Series, held_out: Series) -> bool:
+    """Whether the training loss was read to the end, and often enough beside the evaluations."""
+    enough = len(training) >= MIN_READINGS or len(training) >= len(held_out)
+    seen = training.last_step - min(training.first_step, held_out.first_step) + 1
+    return enough and seen >= COVERED * (held_out.last_step - min(training.first_step, held_out.first_step) + 1)
 
 
 def loss_to_fall(run: Run, fewest: int) -> Series:

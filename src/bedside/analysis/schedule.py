@@ -13,6 +13,8 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import LR
 
 SAME = 1e-6  # relative: two learning rates this close are one, written twice
+OVER = 0.1  # of the peak: cosine schedules of language models end at a tenth
+MIN_RATES = 10  # readings of the learning rate that make a schedule
 NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
 
 
@@ -43,9 +45,9 @@ class Schedule:
         rests = self.resting < len(self.rates) - 1 and self.resting <= self.vanished + 0.2 * (
             len(self.rates) - self.vanished
         )
-        return rests and fall >= max(10, 0.02 * len(self.rates)) and self._levels(self.warm, self.vanished) > 5
+        return rests and fall >= max(10, 0.02 * len(self.rates)) and self.levels(self.warm, self.vanished) > 5
 
-    def _levels(self, start: int, stop: int) -> int:
+    def levels(self, start: int, stop: int) -> int:
         """How many different rates there are between two readings: a cosine has many, a step-wise schedule few."""
         return len(np.unique(np.round(np.log10(np.maximum(self.rates.values[start:stop], 1e-30)), 3)))
 
@@ -91,3 +93,11 @@ def warming_up(run: Run) -> bool:
     """The learning rate has only ever risen, and is still rising."""
     rates = run.series("lr").finite().values
     return len(rates) > 2 and bool((np.diff(rates) >= 0).all()) and rates[-1] > rates[-2]
+
+
+def schedule_is_over(run: Run) -> bool:
+    """The rate came down by degrees to a small part of its peak, as a finished schedule does."""
+    schedule = read_schedule(run)
+    if schedule is None or len(schedule.rates) < MIN_RATES:
+        return False
+    return schedule.rates.last <= OVER * schedule.peak and schedule.levels(schedule.warm, len(schedule.rates)) > 5

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bedside.analysis.chance_levels import chance_level
+from bedside.analysis.accuracy_and_loss import guess_level
 from bedside.analysis.losses import validation_metrics
-from bedside.record.metric_direction import goes_up
+from bedside.analysis.schedule import schedule_is_over
+from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.wording import number
 
 EPOCHS = 3.0  # passes over the data: memorising begins in the second, so a loss that did not move by then is stuck
 ACCURACY = 0.1  # a model that is right less often than this after training knows next to nothing
 LEARNING_RATE = 1e-7  # ten times below the lowest that published recipes use
+UNTRAINED = 4.0  # nats: a model that is trained on, and may well stay where it was, begins below (language: 3.5)
 UPDATE = 1e-7  # of a weight per step: a hundred thousand such steps change it by one percent
 
 
@@ -27,9 +29,9 @@ class Sign:
 def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     """What says that a loss of `now` is no good, strongest first; empty if nothing does."""
     signs: list[Sign] = []
-    chance = chance_level(run.config, now)
+    chance = guess_level(run, now)
     if chance is not None:
-        signs.append(Sign(f"which is chance ({chance})", 0.95 if chance.known else 0.8))
+        signs.append(Sign(f"which is chance ({chance})", 0.95 if chance.known else 0.85 if chance.confirmed else 0.8))
     rate = run.series("lr").median()
     if rate <= LEARNING_RATE:
         signs.append(Sign(f"at a learning rate of {number(rate)}", 0.9))
@@ -42,24 +44,23 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     passes = epochs(run)
     if passes >= EPOCHS:
         signs.append(Sign(f"after {number(passes)} epochs", 0.75))
+    if schedule_is_over(run) and now >= UNTRAINED:
+        signs.append(Sign("though its learning rate went all the way up and down", 0.7))
     return sorted(signs, key=lambda sign: -sign.sure)
 
 
 def low_metric(run: Run, most: float = ACCURACY) -> str:
-    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above `most`; else nothing."""
-    highest = {
-        metric.key: float(metric.finite().values.max())
-        for metric in validation_metrics(run)
-        if goes_up(metric.vital) and metric.finite() and metric.finite().values.min() >= 0
-    }
-    if not highest or max(highest.values()) >= most:
+    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above `most` of a full score."""
+    risen = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and each.finite()]
+    highest = [(each, float(each.values.max())) for each in risen if float(each.values.min()) >= 0]
+    shares = [(high / (full_score(each.vital, high) or 1.0), each.key, high) for each, high in highest]
+    if not shares or max(shares)[0] >= most:
         return ""
-    key = max(highest, key=lambda name: highest[name])
-    return f"{key} never above {number(highest[key])}"
+    return f"{max(shares)[1]} never above {number(max(shares)[2])}"
 
 
 def epochs(run: Run) -> float:
-    """How often the data went by, as far as the run tells."""
+    """How often the data went by, as far as the run shows."""
     if run.axis == "epoch":
         return float(run.steps)
     counted = run.series("epoch").finite()

@@ -67,7 +67,7 @@ def diagnose(
 ) -> None:
     """Say what is wrong with a run: bedside's own folder, a log that another tool wrote, or a tree of either.
 
-    A tree is told as a table, the worst run first. Exits with 0 when nothing is at or above --fail-on, 1 when
+    A folder of many runs gives a table, worst first. Exits with 0 when nothing is at or above --fail-on, 1 when
     something is, 2 when nothing could be read.
     """
     import bedside.report  # noqa: F401  (answers of other processes show themselves here)
@@ -89,15 +89,15 @@ def diagnose(
     )
     good_run(order)  # one that cannot be read ends it here, and not once for every run
     with _progress(len(found)) as tell:
-        told = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell, tree=len(found) > len(paths))
-    answers = [each for each in told if isinstance(each, Diagnosis)]
-    failures = [each for each in told if isinstance(each, Failure)]
-    if format_ == "text" and len(told) > len(paths):
-        _print_table(told)
+        outcomes = diagnose_all(found, order, on=on or "", workers=jobs, tell=tell, tree=len(found) > len(paths))
+    answers = [each for each in outcomes if isinstance(each, Diagnosis)]
+    failures = [each for each in outcomes if isinstance(each, Failure)]
+    if format_ == "text" and len(outcomes) > len(paths):
+        _print_table(outcomes)
     else:
         for failure in failures:
             click.echo(failure.error, err=True)  # the others may still be readable
-        several = max(len(told), len(paths)) > 1
+        several = max(len(outcomes), len(paths)) > 1
         if answers or several:
             _print(answers, format_, several=several, verbose=verbose)
     if explain_names:
@@ -106,7 +106,7 @@ def diagnose(
 
 
 def _find(paths: Sequence[str], format_in: str | None) -> list[Job]:
-    """The runs at all paths. A path without any is told of; only when there is no other does it end here."""
+    """The runs at all paths. A path without any is reported; only when there is no other does it end here."""
     from bedside.errors import BedsideError
     from bedside.logs import find_runs
     from bedside.logs.remote import is_remote, remote_runs
@@ -150,11 +150,11 @@ def _progress(runs: int) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _print_table(told: Sequence[Diagnosis | Failure]) -> None:
+def _print_table(outcomes: Sequence[Diagnosis | Failure]) -> None:
     from bedside.report.many_runs import table_lines
     from bedside.report.screen import show, width
 
-    show(table_lines(told, width()))
+    show(table_lines(outcomes, width()))
 
 
 def _print_names(found: Sequence[Job], mapping: Mapping[str, str], *, tree: bool, to_stderr: bool) -> None:

@@ -34,6 +34,7 @@ def report(path: str, output: Path | None, png: Path | None, config: str | None,
     from bedside.diagnosis.engine import examine
     from bedside.errors import BadOption
     from bedside.settings import settings_for
+    from bedside.wording import printable
 
     settings = settings_for(path, config=config, use=not no_config)
     run = settings.load(path)
@@ -43,13 +44,13 @@ def report(path: str, output: Path | None, png: Path | None, config: str | None,
     try:
         if output is not None:
             output.write_text(_written(run, answer, output), encoding="utf-8")
-            click.echo(f"{output}: {answer.run} is {answer.verdict}")
+            click.echo(printable(f"{output}: {answer.run} is {answer.verdict}"))
         if png is not None:
             from bedside.report.evidence import onset_mark
             from bedside.report.plots.instrument_figures import write_figures
 
             marks = [onset_mark(answer.primary)] if answer.primary else []
-            click.echo(f"{png}: {len(write_figures(run, png, marks=marks))} charts")
+            click.echo(f"{printable(str(png))}: {len(write_figures(run, png, marks=marks))} charts")
     except OSError as error:
         raise BadOption(
             f"Cannot write {str(output or png)!r}: {error.strerror}.",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bedside.commands.choice import OneOf
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -98,12 +100,13 @@ def score(ctx: click.Context, seeds: str | None, only: tuple[str, ...], output: 
 @click.option(
     "-o", "--output", default="guide.html", show_default=True, type=click.Path(path_type=Path), help="Where to."
 )
+@click.option("--paper", type=OneOf(["a4", "letter"]), default="a4", show_default=True, help="What it is printed on.")
 @click.option("--seed", default=100, show_default=True)
-def guide(output: Path, seed: int) -> None:
+def guide(output: Path, paper: str, seed: int) -> None:
     """Write the visual guide of the most common failures as .html, .pdf or .png, drawn from real runs."""
     from bedside.zoo.guide import write_guide
 
-    write_guide(output, seed)
+    write_guide(output, seed, paper=paper)
     click.echo(f"{output}: one page")
 
 

@@ -15,7 +15,7 @@ ORDER = (
     "lr clip_threshold loss_scale micro_batches input label activation zero_fraction saturated dead attention loss "
     "grad nonfinite gradient update relative effective swallowed param loss_epoch val/"
 ).split()
-# Times and clocks, counts that a share tells as well, and means whose scale nobody knows.
+# Times and clocks, counts that a share shows as well, and means whose scale nobody knows.
 NOT_COMPARED = (
     "step_time data_wait batch_fingerprint epoch training_forwards skipped uncleared alive_units dead_units "
     "dying_units activation_mean input_mean"

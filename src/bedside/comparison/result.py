@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Run `a` beside run `b`; `partings` in order of time."""
+    """Run `a` compared with run `b`; `divergences` in order of time."""
 
     a: str
     b: str

@@ -33,7 +33,7 @@ NOT_LEARNING = "stuck-from-start loss-at-chance stalled-loss constant-loss under
 # What is seen when weights are thrown about.
 THROWN_ABOUT = """
 diverging-loss loss-spike oscillating-loss noisy-loss erratic-validation oscillating-gradient exploding-gradient
-gradient-always-clipped runaway-weights weight-jump
+gradient-always-clipped runaway-weights weight-jump lost-progress
 """
 # What is seen when numbers leave the range of their type.
 SPREADING = "nonfinite-loss nonfinite-gradient nonfinite-weights loss-scale-collapse"
@@ -139,6 +139,8 @@ LINKS: tuple[Link, ...] = (
     *links("unnormalised-input", "oversized-update", "gradients are as large as the inputs they come from"),
     *links("unnormalised-input", "saturated-units", "inputs that large drive every unit to its end"),
     *links("unnormalised-input", "dead-units", "gradients that large switch units off"),
+    *links("extreme-input", "wrong-initial-loss", "outputs are as large as the inputs they come from"),
+    *links("unnormalised-input", "wrong-initial-loss", "outputs are as large as the inputs they come from"),
     *links("unnormalised-input", NOT_FINITE, "inputs that large overflow"),
     *links("unnormalised-input", NOT_LEARNING, "no one learning rate suits the first layer and the rest"),
     *links(
@@ -170,6 +172,8 @@ LINKS: tuple[Link, ...] = (
     *links("endless-warmup", NOT_LEARNING, "the rate stays at a part of its peak"),
     *links("missing-warmup", "oversized-update", "the first steps are the largest ones"),
     *links("missing-warmup", THROWN_ABOUT, "the first steps are the largest ones"),
+    *links("learning-rate-leap", "oversized-update", "weights that had settled get steps they were not meant for"),
+    *links("learning-rate-leap", THROWN_ABOUT, "weights that had settled get steps they were not meant for"),
     *links("frozen-learning-rate", "oscillating-loss", "a rate that never falls keeps crossing the valley"),
     # The steps.
     *links("oversized-update", THROWN_ABOUT, "each step overshoots the basin"),
@@ -205,6 +209,10 @@ LINKS: tuple[Link, ...] = (
     *links("accumulating-gradient", "dead-units", "steps along a growing sum switch units off"),
     *links("accumulating-gradient", "growing-activations", "outputs grow with the weights"),
     *links("runaway-weights", "growing-activations", "outputs grow with the weights"),
+    *links("growing-activations", "wrong-initial-loss", "outputs too large from the first step are sure and wrong"),
+    *links("saturated-units", "wrong-initial-loss", "units at their ends answer with extremes"),
+    *links("dominant-module", "wrong-initial-loss", "one scale blows every output up"),
+    *links("exploding-gradient", "wrong-initial-loss", "outputs too large from the first step are sure and wrong"),
     *links("growing-activations", "diverging-loss", "outputs that grow carry the loss away with them"),
     *links("growing-activations", NOT_FINITE, "outputs grow until they overflow"),
     *links("dead-layer", "dead-units", "a dead layer is one whose units are all dead"),
@@ -264,7 +272,7 @@ LINKS: tuple[Link, ...] = (
     *links("runaway-weights", "exploding-gradient", "the gradient grows with the weights it passes"),
     *links("runaway-weights", NOT_FINITE, "they grew until the forward pass overflowed"),
     *links("weight-jump", "loss-spike", "other weights, another loss"),
-    *links("weight-jump", "diverging-loss", "what was learned is gone with the weights"),
+    *links("weight-jump", "diverging-loss lost-progress", "what was learned is gone with the weights"),
     *links("weight-jump", "exploding-gradient", "the new weights lie where the loss is steep"),
     *links("weight-jump", "stalled-loss", "what was learned is gone with the weights"),
     *links("weight-jump", "erratic-validation", "other weights, another answer"),
@@ -272,9 +280,11 @@ LINKS: tuple[Link, ...] = (
     *links("constant-loss", NOT_LEARNING, "a loss that depends on nothing cannot fall"),
     *links("oscillating-loss", "loss-spike", "each swing is a leap"),
     *links("oscillating-loss", "erratic-validation", "the evaluations catch the swings at random"),
-    *links("loss-spike", "diverging-loss", "the leap did not come back"),
+    *links("loss-spike", "diverging-loss lost-progress", "the leap did not come back"),
     *links("loss-spike", "erratic-validation", "the evaluations catch the leaps at random"),
     *links("loss-spike", NOT_FINITE, "the leap did not come back"),
+    *links("diverging-loss", "lost-progress", "what was won is given back"),
+    *links("oscillating-loss", "lost-progress", "the run ends in the middle of a swing"),
     *links("diverging-loss", "loss-at-chance", "a network that fell apart can only guess"),
     *links("diverging-loss", "erratic-validation", "the evaluations follow the training down"),
     *links("diverging-loss", "exploding-gradient", "the loss is steep where it is high"),
@@ -302,6 +312,15 @@ LINKS: tuple[Link, ...] = (
     *links("nonfinite-loss", "loss-at-chance", "a network of NaN can only guess"),
     *links("nonfinite-loss", "erratic-validation", "the evaluations follow the training down"),
     # Validation.
+    *links("lopsided-labels", "nothing-generalises", "held-out data hold the classes that training hardly shows"),
+    *links("repeated-batches", "nothing-generalises", "one batch is learnt by heart, and nothing else"),
+    *links("evaluating-in-train-mode", "nothing-generalises", "the evaluation is of another network"),
+    *links(
+        "nothing-generalises",
+        "overfitting overconfident gap-from-start erratic-validation lost-progress",
+        "what is learned by heart is answered loud and wrong elsewhere",
+    ),
+    *links("overfitting", "lost-progress", "what was won on held-out data is given back"),
     *links("overfitting", "overconfident", "learning by heart makes a network sure of its mistakes"),
     *links(
         "gap-from-start",

@@ -1,4 +1,4 @@
-"""Other tools' logs, read into Runs: without the tool, without torch, without being told the format.
+"""Other tools' logs, read into Runs: without the tool, without torch, without having to name the format.
 
     run = bedside.load("lightning_logs/version_3")
 

@@ -24,7 +24,8 @@ from bedside.record.sqlite.schema import rank_file, ranks_in
 
 # What a log may be called; other files in a tree (weights, images, code) are not opened.
 SUFFIXES = frozenset(
-    ".csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2".split()
+    """.csv .tsv .json .jsonl .ndjson .log .txt .out .err .stdout .stderr .wandb .db .sqlite .sqlite3 .zip .v2
+    .ipynb""".split()
 )
 NAMES = frozenset(("log", "stdout", "stderr", "meta.yaml", "std_log"))
 NOT_RUNS = frozenset(("__pycache__", "node_modules", "site-packages"))
@@ -78,7 +79,7 @@ def _runs_of(format: Format, files: tuple[Path, ...], name: str) -> list[RunFile
         return [RunFiles(name, format.name, files)]
     try:
         parts = format.parts(files[0])
-    except (Unreadable, NotARun, OSError):  # told again, in full, when it is read
+    except (Unreadable, NotARun, OSError):  # reported again, in full, when it is read
         parts = [""]
     several = len(parts) > 1
     return [RunFiles(f"{name}#{part}" if several else name, format.name, files, part) for part in parts]

@@ -1,13 +1,14 @@
 """Blank cells that were NaN: pandas writes both the same way, but a NaN leaves its siblings behind.
 
-An evaluation writes its loss, its metrics and its bookkeeping in one row. Where all of that is there but the loss,
-the loss was NaN. Where a row has nothing but its step, everything it held was. A column that is written less often
-than its neighbours is only sparse.
+An evaluation writes its loss, its metrics and its bookkeeping in one row. Where the bookkeeping is there and the loss
+is not, the loss was NaN; what may be NaN together with it (other losses, norms, metrics) bears witness only where
+there is nothing else. Where a row has nothing but its step, everything it held was NaN. A column that is written less
+often than its neighbours is only sparse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ Numbers = NDArray[np.float64]  # MISSING where there is none
 SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
 LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
 MOST = 100  # losses in one table that are looked at: each is compared with every column
-BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together
+BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together...
+DENSE = 0.9  # of the other cells: ...unless every row of the table is of one kind, and it is blank to the end
+MAY_BE_NAN = ("loss", "metric", "grad_norm", "grad_norm_clipped", "param_norm")  # kinds that go together
 
 
 def with_gaps(column: Numbers) -> list[float | None]:
@@ -42,18 +45,19 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
     filled = ~np.array([is_missing(column) for column in columns])
     filled[list(clocks)] = False
     steps = axis_of(names, lambda name: with_gaps(columns[list(names).index(name)]), len(columns[0])).steps
-    told = []
+    steady = {i for i, name in enumerate(names) if i not in clocks and read_name(name).kind not in MAY_BE_NAN}
+    found = []
     for i in suspects:
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
-        rows = [r for r in hidden_nans(filled, i, near) if steps[r] is not None and r not in damaged]
+        rows = [r for r in hidden_nans(filled, i, near, steady) if steps[r] is not None and r not in damaged]
         column = log.columns.get(names[i])
         if not rows or column is None:
             continue
         for row in rows:
             column.append(steps[row] or 0.0, float("nan"), row)
-        told.append(f"{len(rows)} of {names[i]}")
-    if told:
-        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(told)}.")
+        found.append(f"{len(rows)} of {names[i]}")
+    if found:
+        log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(found)}.")
 
 
 def _beside(name: str, loss: str) -> bool:
@@ -63,16 +67,20 @@ def _beside(name: str, loss: str) -> bool:
 
 
 def hidden_nans(
-    filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]], column: int, near: Sequence[int] = ()
+    filled: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
+    column: int,
+    near: Sequence[int] = (),
+    steady: Collection[int] = (),
 ) -> list[int]:
     """Rows in which `column` is blank although the columns that always came with it are there.
 
-    `filled[i, row]` says which cells have a value; where there are columns `near` it, one of these must be there.
-    Also rows in which nothing at all was written after the column's own kind of row: what they held was blank.
+    `filled[i, row]` says which cells have a value; where there are columns `near` it, one of these must be there, and
+    where some are `steady` (never NaN themselves) only those are asked. Also rows in which nothing at all was written
+    after the column's own kind of row: what they held was blank.
     """
     mine = filled[column]
     present = np.flatnonzero(mine)
-    if len(present) < BEFORE or mine.all():
+    if not len(present) or mine.all():
         return []
     first = present[0]
     siblings = [
@@ -80,9 +88,10 @@ def hidden_nans(
         for i in range(len(filled))
         if i != column and filled[i, first] and not filled[i, :first].any() and filled[i, present].all()
     ]
+    witnesses = [i for i in siblings if i in steady] or siblings
     blank = np.zeros(len(mine), bool)
-    if siblings:
-        there = filled[siblings].mean(axis=0) > SIBLINGS_FILLED
+    if witnesses:
+        there = filled[witnesses].mean(axis=0) > SIBLINGS_FILLED
         close = [i for i in siblings if i in near]
         if close:
             there &= filled[close].any(axis=0)
@@ -91,7 +100,11 @@ def hidden_nans(
     kind_before = np.maximum.accumulate(np.where(written, np.arange(len(mine)), -1))  # the last row that held anything
     blank |= ~written & (kind_before >= 0) & mine[kind_before]
     rows = np.flatnonzero(blank & (np.arange(len(mine)) > first))
-    if len(rows) == 0 or (present < rows[0]).sum() < BEFORE:
+    if len(rows) == 0:
+        return []
+    before = int((present < rows[0]).sum())
+    of_one_kind = len(rows) == len(mine) - rows[0] and bool(set(witnesses) & set(steady))
+    if before < BEFORE and not (of_one_kind and float(filled[list(steady), rows[0] :].mean()) >= DENSE):
         return []
     lone = (rows < present[-1]).sum()
     return [int(row) for row in rows] if lone <= LONE_BLANKS * len(present) else []

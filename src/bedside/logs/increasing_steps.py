@@ -2,7 +2,7 @@
 
 Real logs repeat steps (two rows for train and validation), write them late (asynchronous loggers), go back and
 continue (a resume from a checkpoint), start again in the same file, or never say a step at all. Each repair is
-told in a note.
+said in a note.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _whole_numbers(arrays: Arrays, done: Straightened) -> Arrays:
         return arrays
     steps, _, order = max(arrays.values(), key=lambda three: len(three[0]))
     if (np.diff(steps) >= 0).all() and (np.diff(steps) == 0).any() and (np.diff(order) > 0).all():
-        # `epoch: 0.01` for three records in a row: they are told apart by their order alone.
+        # `epoch: 0.01` for three records in a row: only their order tells them apart.
         done.notes.append(f"The {done.axis} is too coarse to tell records apart: they were numbered as written.")
         done.axis = "step"
         return {

@@ -1,4 +1,4 @@
-"""Which column tells the time: optimizer steps first, then epochs, then tokens or samples, then the clock."""
+"""Which column is the time axis: optimizer steps first, then epochs, then tokens or samples, then the clock."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ BATCHES = ("batch", "batch_idx", "batch_id", "batch_index", "batch_num", "miniba
 
 @dataclass
 class Axis:
-    """What the rows are counted in, the place of each row, and the columns that told it."""
+    """What the rows are counted in, the place of each row, and the columns it was read from."""
 
     kind: str
     steps: Cells
-    told_by: set[str]
+    read_from: set[str]
     note: str = ""
 
 
@@ -26,9 +26,9 @@ def axis_of(names: Sequence[str], column: Callable[[str], Cells], rows: int) -> 
     """The axis of a table: its best clock, made a count over the whole run."""
     found = find_axis(names)
     if found is None:
-        return Axis("step", [float(i) for i in range(rows)], set(), "Nothing tells the step: the rows were counted.")
+        return Axis("step", [float(i) for i in range(rows)], set(), "No column has the step: rows were counted.")
     clock, kind = found
-    steps, told_by = column(clock), {clock, *other_steps(names, clock)}
+    steps, read_from = column(clock), {clock, *other_steps(names, clock)}
     epoch = next((name for name in names if plain(name) in AXES["epoch"]), None)
     batch = next((name for wanted in BATCHES for name in names if plain(name) == wanted), None)
     count = clock if kind == "step" else batch if kind == "epoch" else None
@@ -36,11 +36,11 @@ def axis_of(names: Sequence[str], column: Callable[[str], Cells], rows: int) -> 
         whole = over_the_run(column(count), column(epoch))
         if whole is not None:
             note = f"{count} begins anew in every {epoch}: counted over the whole run."
-            return Axis("step", whole, told_by | {count} - {epoch}, note)
+            return Axis("step", whole, read_from | {count} - {epoch}, note)
     if kind == "time":
         start = next((value for value in steps if value is not None), 0.0)
         steps = [None if value is None else value - start for value in steps]
-    return Axis(kind, steps, told_by)
+    return Axis(kind, steps, read_from)
 
 
 def find_axis(names: Iterable[str]) -> tuple[str, str] | None:

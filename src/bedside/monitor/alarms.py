@@ -2,7 +2,8 @@
 
 Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer;
 only in the first few hundred steps may looks take a little more, or a short run would be over before the second. A
-loss that is no longer finite is looked at at once.
+loss that is no longer finite is looked at at once. What is found is not said at once: `held_back.py` waits until the
+evidence has lasted.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 from bedside.collect.sampling.intervals import GRACE_STEPS
 from bedside.diagnosis.engine import as_story, run_rules
 from bedside.errors import say
-from bedside.finding import Finding, Severity
+from bedside.finding import Finding
+from bedside.monitor.held_back import HeldBack
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
-from bedside.wording import printable
+from bedside.wording import count, printable
 
 SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
 GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
@@ -27,7 +29,8 @@ SPACING = 0.1  # of the run: within the grace the next look waits until the run 
 
 
 class Alarms:
-    """Evaluates the catalogue over the growing run and hands each new finding to `speak`, once."""
+    """Evaluates the catalogue over the growing run, hands each alarm that lasts to `speak`, and takes it back once it
+    is overturned."""
 
     def __init__(
         self,
@@ -35,12 +38,14 @@ class Alarms:
         speak: Callable[[Finding], None],
         share: float = SHARE,
         rules: Sequence[Rule] = CATALOGUE,
+        take_back: Callable[[Finding, int], None] = lambda finding, step: None,
     ) -> None:
         self._view = view
         self._speak = speak
+        self._take_back = take_back
         self._share = share
         self._rules = [each for each in rules if not each.preview]  # what is on trial neither alarms nor explains
-        self._said: dict[str, Severity] = {}
+        self._held_back = HeldBack()
         self._began = time.perf_counter()
         self._finite = True
         self._step = self._looked_at = 0  # the newest step, and the one at which it was last looked
@@ -59,13 +64,19 @@ class Alarms:
         early = self._step < GRACE_STEPS and self._spent_early < GRACE and grown
         return turned or self.looks == 0 or early or self.spent + self._dearest < self._share * elapsed
 
-    def look(self, prepare: Callable[[], None] = lambda: None) -> float:
-        """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it."""
+    def look(self, prepare: Callable[[], None] = lambda: None, *, final: bool = False) -> float:
+        """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it.
+
+        The `final` look waits no longer: there will be no more evidence.
+        """
         started = time.perf_counter()
         prepare()
         run = self._view()
         found, _, _ = run_rules(run, self._rules)
-        new = [f for f in as_story(run, found) if self._is_new(f)] if any(map(self._is_new, found)) else []
+        step = max(self._step, run.steps - 1)
+        news = self._held_back.news(found, step, final=final)
+        codes = {each.code for each in news.begun}
+        new = [each for each in as_story(run, found) if each.code in codes] if codes else []
         self.looks += 1
         self._looked_at = self._step
         took = time.perf_counter() - started
@@ -74,15 +85,11 @@ class Alarms:
             self._spent_early += took
         else:  # a run of slow steps is early for hours: its looks count like any other's
             self.spent += took
+        for finding in news.overturned:
+            self._take_back(finding, self._step)
         for finding in new:
-            self._said[finding.code] = finding.severity
             self._speak(finding)
         return took
-
-    def _is_new(self, finding: Finding) -> bool:
-        if finding.preview or finding.severity < Severity.WARNING:
-            return False
-        return finding.severity > self._said.get(finding.code, Severity.NOTE)
 
 
 class Voice:
@@ -103,6 +110,10 @@ class Voice:
                 self.theirs = theirs
                 raise
 
+    def take_back(self, finding: Finding, step: int) -> None:
+        if not self.silent:
+            say(withdrawal_line(finding, step))
+
 
 def print_alarm(finding: Finding) -> None:
     """One line on stderr: when, what, where, and the sentence with the number."""
@@ -110,5 +121,11 @@ def print_alarm(finding: Finding) -> None:
 
 
 def alarm_line(finding: Finding) -> str:
+    """The step of the line is the onset; a sentence that names its own moment needs no other."""
     where = f" in {', '.join(finding.where[:3])}{' …' if len(finding.where) > 3 else ''}" if finding.where else ""
-    return printable(f"bedside: step {finding.first_step}: {finding.code} {finding.name}{where}: {finding.message}")
+    when = "" if " step " in finding.message else f"since step {count(finding.first_step)}: "
+    return printable(f"bedside: {when}{finding.code} {finding.name}{where}: {finding.message}")
+
+
+def withdrawal_line(finding: Finding, step: int) -> str:
+    return f"bedside: at step {count(step)} {finding.code} {finding.name} is withdrawn: it no longer holds."

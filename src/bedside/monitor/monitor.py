@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
+from bedside.analysis.run_summary import run_summary
 from bedside.collect.collector import Collector, Patient
 from bedside.collect.collector_set import Ensemble
 from bedside.collect.hooks import torch_patches as patches
@@ -49,6 +50,9 @@ from bedside.monitor.recorder import Notes
 from bedside.monitor.run_events import Events
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
+from bedside.sinks.ending import ending_of
+from bedside.sinks.forwarding import Forwarding
+from bedside.sinks.sink import Ending, Sink
 
 LOOK_OVER = 5.0  # seconds between two looks at whether model and optimizers still hold the same tensors
 
@@ -114,6 +118,7 @@ class Monitor:
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
         settings: Settings | None = None,
+        sinks: Sequence[Sink] = (),
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -140,6 +145,8 @@ class Monitor:
         self._door = Door(model)
         self._patient = patient = Patient(model, self.optimizers, self._freight, self._door, layout, self.rank)
         self._ensemble = Ensemble(collectors, patient, self._events.failed)
+        if sinks and rank == 0:
+            notes.forwarding = Forwarding(sinks, notes.run_dir)
         notes.facts(config or {})
         self._pulse = pulse = Pulse(notes.rows)
         self.quiet = Quiet(self.wake, self._step_begins, self._step_ended, self._rested, self._cannot_read)
@@ -158,7 +165,8 @@ class Monitor:
         if updates and steps.staggers:
             notes.facts({"updates_in_parts": PARTS})
         notes.replay()
-        self._alarms = Alarms(notes.view, self._speak, LOOKING * budget / UNSEEN if budget else SHARE, self._rules)
+        share = LOOKING * budget / UNSEEN if budget else SHARE
+        self._alarms = Alarms(notes.view, self._speak, share, self._rules, self._voice.take_back)
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._writing = Writing(notes, self._events, patient, pulse, self._ensemble, self._categories)
@@ -265,6 +273,11 @@ class Monitor:
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._events.note("epoch", {"epoch": self._steps.epoch})
 
+    def summary(self, window: int = 200) -> dict[str, float | int | None]:
+        """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
+        self._catch_up()
+        return run_summary(self._notes.recorded(), window)
+
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
         self._catch_up()
@@ -292,6 +305,7 @@ class Monitor:
         self._detach()
         try:
             self._finish()
+            self._notes.end_forwarding(self._events.step, self._ending)
         finally:
             self._notes.close(finished)
         heard = self.step or self._losses.waiting
@@ -302,6 +316,9 @@ class Monitor:
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
+
+    def _ending(self) -> Ending:
+        return ending_of(examine(self._notes.recorded(), self._rules), self.run_dir)
 
     def __enter__(self) -> Monitor:
         return self
@@ -442,7 +459,7 @@ class Monitor:
             self._looked_over = self._flushes.last
             self._parameters.look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
-            self._governor.looking += self._alarms.look(self._writing.parameters)
+            self._governor.looking += self._alarms.look(self._writing.parameters, final=final)
         self._notes.commit_if_due()
         if self._governor.summing > native.LOADING and self._losses.at_hand and not final:
             native.load_in_background()

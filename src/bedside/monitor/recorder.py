@@ -1,9 +1,11 @@
-"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at."""
+"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at; and to
+the sinks, where there are any."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,11 @@ from bedside.finding import Finding
 from bedside.naming.settle import settle
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run
+from bedside.record.secrets import without_secrets
 from bedside.record.sqlite.reader import open_run, replay
 from bedside.record.sqlite.writer import Store
+from bedside.sinks.forwarding import Forwarding
+from bedside.sinks.sink import Ending
 
 CLOCK: Key = ("step_time", "")  # every watched step has it
 STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_scale skipped".split())
@@ -29,6 +34,7 @@ class Notes:
         self._store = store
         self._rank = rank
         self._growing = GrowingRun(str(self.run_dir))
+        self.forwarding: Forwarding | None = None
 
     def replay(self) -> None:
         """What a resumed run noted earlier."""
@@ -57,6 +63,8 @@ class Notes:
         keys, at = tuple(columns), np.asarray(steps, np.int64)
         self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
         self._growing.append(keys, at, values)
+        if self.forwarding is not None:
+            self.forwarding.rows(keys, steps, values)
 
     def has(self, key: Key) -> bool:
         """Whether the monitor itself reads this series, step by step (before the first rows: whether it would)."""
@@ -71,6 +79,8 @@ class Notes:
         self._store.metric(step, vital, value, owner)
         if live:
             self._growing.metric(step, vital, value, owner)
+        if self.forwarding is not None:
+            self.forwarding.metric(step, vital, value, owner)
 
     def event(self, step: int, kind: str, data: Mapping[str, Any]) -> None:
         self.happened(Event(step=step, kind=kind, data=dict(data), time=time.time()))
@@ -78,12 +88,17 @@ class Notes:
     def happened(self, event: Event) -> None:
         self._store.event(event)
         self._growing.event(event)
+        if self.forwarding is not None:
+            self.forwarding.event(event)
 
     def facts(self, known: Mapping[str, Any]) -> None:
         """What is known about the run, for its config."""
         if known:
+            known = without_secrets(known)
             self._store.config(known)
             self._growing.config = {**self._growing.config, **known}
+            if self.forwarding is not None:
+                self.forwarding.config(known)
 
     def parameters(self, table: Sequence[Parameter]) -> None:
         self._store.parameters(table)
@@ -91,11 +106,24 @@ class Notes:
 
     def finding(self, step: int, finding: Finding) -> None:
         self._store.finding(step, finding)
+        if self.forwarding is not None:
+            self.forwarding.finding(step, finding)
+
+    def end_forwarding(self, step: int, ending: Callable[[], Ending]) -> None:
+        """What became of everything that went to the sinks is noted; a failure there is not the user's."""
+        forwarding, self.forwarding = self.forwarding, None
+        if forwarding is not None:
+            try:
+                self.event(step, "sinks", forwarding.close(ending))
+            except Exception as error:
+                print(f"bedside: the sinks were not closed ({type(error).__name__}: {error})", file=sys.stderr)
 
     def commit(self) -> None:
         self._store.commit()
 
     def commit_if_due(self) -> None:
+        if self.forwarding is not None:
+            self.forwarding.flushed()
         self._store.commit_if_due()
 
     def close(self, finished: bool | None) -> None:

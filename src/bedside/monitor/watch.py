@@ -17,11 +17,13 @@ from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
+from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
+from bedside.sinks.sink import Sink
 
 RUNS = Path("bedside-runs")
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
@@ -40,6 +42,8 @@ def watch(
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
+    sinks: Sequence[Sink] = (),
+    serve: bool = False,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -56,12 +60,22 @@ def watch(
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
+        sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
+        serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
+            Needs `pip install 'bedside[live]'`.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
     try:
-        return _watch(model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet)
+        if serve:
+            check_live_page()
+        monitor = _watch(
+            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+        )
+        if serve and _rank() == 0:
+            start_live_page(monitor.run_dir)
+        return monitor
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
 
@@ -77,8 +91,10 @@ def _watch(
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
+    sinks: Sequence[Sink],
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
+    _check_sinks(sinks)
     _check_model(model)
     _check_budget(budget)
     wanted = _wanted(vitals)
@@ -109,13 +125,13 @@ def _watch(
         on_finding=on_finding,
         quiet=quiet,
         settings=settings,
+        sinks=sinks,
     )
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
     given = list(optimizer) if isinstance(optimizer, list | tuple) else [optimizer]
-    # Accelerate and others wrap the real optimizer, whose hooks are the ones that fire.
-    unwrapped = [getattr(each, "optimizer", each) if not isinstance(each, Optimizer) else each for each in given]
+    unwrapped = [_unwrapped(each) for each in given]
     for each in unwrapped:
         if not isinstance(each, Optimizer):
             raise BadModel(
@@ -126,6 +142,24 @@ def _optimizers(optimizer: Any) -> list[Optimizer]:
     if not unwrapped:
         raise BadModel("The list of optimizers is empty.", expected="a torch.optim.Optimizer, or a list of them")
     return unwrapped
+
+
+def _unwrapped(optimizer: Any) -> Any:
+    """Accelerate and others wrap the real optimizer, whose hooks are the ones that fire; some wrappers are called
+    Optimizer too, but have none."""
+    while not hasattr(optimizer, "_optimizer_step_post_hooks") and hasattr(optimizer, "optimizer"):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
+def _check_sinks(sinks: Any) -> None:
+    for each in sinks:
+        if not isinstance(each, Sink):
+            raise BadOption(
+                f"{type(each).__name__} is not a sink.",
+                expected="sinks of bedside.sinks: TensorBoard, WandB, MLflow, Comet, JsonLines, Csv",
+                try_="bedside.watch(model, optimizer, sinks=[bedside.sinks.TensorBoard(writer=writer)])",
+            )
 
 
 def _check_model(model: Any) -> None:

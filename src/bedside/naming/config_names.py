@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MOST = 500  # settings kept: more is a dump, and nobody reads it
+MAX_SETTINGS = 500  # settings kept: more is a dump, and nobody reads it
 DEEPEST = 6
 
 # The name rules ask for, and the names tools use, best first: the whole batch before one device's share of it.
@@ -47,7 +47,7 @@ def settings(raw: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in _flatten(raw, "", 0):
         flat.setdefault(key, value)
-        if len(flat) >= MOST:
+        if len(flat) >= MAX_SETTINGS:
             break
     ours: dict[str, Any] = {}
     by_last_word: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def plain_yaml(text: str) -> dict[str, Any]:
     """`key: value` lines of a simple YAML file, without a YAML parser: nothing in it can be executed."""
     found: dict[str, Any] = {}
     parents: list[tuple[int, str]] = []
-    for line in text.splitlines()[: 20 * MOST]:
+    for line in text.splitlines()[: 20 * MAX_SETTINGS]:
         body = line.split(" #", 1)[0].rstrip()
         key, colon, value = body.partition(":")
         if not colon or not key.strip() or key.lstrip().startswith(("#", "-")):

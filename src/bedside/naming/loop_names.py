@@ -30,10 +30,15 @@ _WEIGHTS_OF = re.compile(
     )$"""
 )
 _LEARNING_RATE = re.compile(
-    r"(?i)^(?:[\w ]+[/.])*(?:(?:train|optim\d{0,2}|current|cur)[_ ])?(?:lr|learning[ _-]?rate)s?"
+    r"(?i)^(?:[\w ]+[/.])*"
+    r"(?:(?:train|optim\d{0,2}|current|cur|adjusted|effective|actual|scaled|scheduled)[_ ])?(?:lr|learning[ _-]?rate)s?"
     r"(?P<group>\d{0,2}(?:[-/_. (].*)?)$"
 )
 _GROUP = re.compile(r"(?i)(?:pg|group|param_group)?[-_ ]?(\d+)$")
+
+
+_CLIPPED = frozenset("clip clipped clipping".split())
+_HOW_OFTEN = frozenset("freq frequency rate pct percent percentage share".split())
 
 
 def loop_name(name: str) -> Name | None:
@@ -81,6 +86,9 @@ def _clockwork(plain: str) -> Name | None:
         return Name("", "loss_scale")
     if tail in ("skipped", "skipped steps", "step skipped", "optim step skipped", "number of skipped iterations"):
         return Name("", "skipped")
+    said = set(tail.split())
+    if said & _CLIPPED and said & _HOW_OFTEN and said <= _CLIPPED | _HOW_OFTEN | {"grad", "gradient", "grads", "norm"}:
+        return Name("", "clip_active")  # not clip_frac: policy optimisation clips ratios
     if tail in ("epoch", "epochs", "current epoch", "epoch num"):
         return Name("", "epoch")
     if tail in CLOCKS:

@@ -19,7 +19,7 @@ from bedside.naming.metric_names import read_name
 from bedside.naming.words import Name
 from bedside.record.run import Key
 
-OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch")
+OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
 MEASURED = ("loss", "metric")
 
 

@@ -31,7 +31,8 @@ class Name:
     """One metric's name, read: its split, its kind, and the rest of it."""
 
     split: str  # "", train, val, test
-    kind: str  # loss, metric, lr, grad_norm, grad_norm_clipped, param_norm, loss_scale, skipped, epoch, clock, other
+    # loss, metric, lr, grad_norm, grad_norm_clipped, param_norm, loss_scale, skipped, clip_active, epoch, clock, other
+    kind: str
     metric: str = ""  # for losses and metrics: what is left without the split
     owner: str = ""  # the module, group or evaluation set
     over: str = ""  # "epoch" when it is Lightning's mean over the epoch beside a value per step

@@ -1,23 +1,21 @@
 """What is known about the making of a run: versions, commit, command line, device, seed, start.
 
-Enough to run it again or to see what differed between two runs; no host name, no user name, and no argument
-that looks like a secret, because records are shared.
+Enough to run it again or to see what differed between two runs; no host name, no user name, and nothing that may be a
+secret (`secrets.py`), because records are shared.
 """
 
 from __future__ import annotations
 
 import platform
-import re
-import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-GIT_SECONDS = 1.0  # a work tree on a slow disk is not worth waiting for
+from bedside.record.secrets import command_line
 
-_SECRET = re.compile(r"(?i)(token|secret|passw|api[-_]?key|credential)")
+GIT_SECONDS = 1.0  # a work tree on a slow disk is not worth waiting for
 
 
 def environment(*, device: str | None = None, seed: int | None = None, folder: Path | None = None) -> dict[str, Any]:
@@ -61,24 +59,3 @@ def _git(folder: Path | None, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-def command_line(arguments: list[str]) -> str:
-    """The command as it was typed, without the values of arguments that are named like secrets.
-
-    >>> command_line(["python", "train.py", "--lr", "0.1", "--api-key=abc", "--hub-token", "xyz"])
-    "python train.py --lr 0.1 '--api-key=***' --hub-token '***'"
-    """
-    shown: list[str] = []
-    hide = False
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        secret = bool(_SECRET.search(name))
-        if hide and not argument.startswith("-"):
-            shown.append("***")
-        elif secret and equals:
-            shown.append(f"{name}=***")
-        else:
-            shown.append(argument)
-        hide = secret and not equals and argument.startswith("-")
-    return shlex.join(shown)

@@ -1,4 +1,4 @@
-"""Several stretches of one series become one with strictly increasing steps; where they overlap, the later wins."""
+"""Several parts of one series become one with strictly increasing steps; where they overlap, the later wins."""
 
 from __future__ import annotations
 

@@ -19,6 +19,12 @@ BETTER_LOW = """
 loss nll bce ce crossentropy mse rmse mae mape smape rmsle msle huber hinge error err errors perplexity ppl bpb bpc
 bits wer cer ter fid kid eer lpips distance divergence brier ece regret deviance crps logloss chamfer epe fpr fnr
 """
+# Shares of something, which some tools write from 0 to 1 and others from 0 to 100.
+SHARES = frozenset(
+    """accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
+    rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hits exact em""".split()
+)
+PERCENT = frozenset("sacrebleu chrf".split())  # from 0 to 100 whatever their values are
 UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
 PHRASES_UP = ("mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
 PHRASES_DOWN = ("cross_entropy", "binary_crossentropy", "log_loss", "dice_loss", "neg_log_likelihood", "error_rate")
@@ -48,3 +54,16 @@ def is_loss(name: str) -> bool:
     """A loss, or a likelihood in other words; not an error rate, which has a scale of its own."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     return any(word.endswith("loss") or word in {"nll", "crossentropy"} for word in words)
+
+
+def full_score(name: str, highest: float) -> float:
+    """What a perfect score of this metric is, if it has one: 1 or 100, whichever its `highest` value allows; else 0.
+
+    >>> full_score("val/bleu", 27.3), full_score("val/accuracy", 0.8), full_score("val/psnr", 31.0)
+    (100.0, 1.0, 0.0)
+    """
+    words = {word.rstrip("0123456789") or word for word in re.split(r"[^a-z0-9]+", name.lower())}
+    words |= set(re.split(r"[^a-z0-9]+", name.lower()))
+    if not words & SHARES or not 0 <= highest <= 100:
+        return 0.0
+    return 100.0 if words & PERCENT or highest > 1 else 1.0

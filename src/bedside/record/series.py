@@ -70,14 +70,14 @@ class Series:
         return self._slice(max(0, len(self) - n), len(self))
 
     def thinned(self, most: int) -> Series:
-        """About `most` of the readings, for drawing: the lowest and the highest of each stretch, so that a spike or
+        """About `most` of the readings, for drawing: the lowest and the highest of each part, so that a spike or
         a NaN of one step is still there, and both ends."""
         if len(self) <= most:
             return self
         kept = {0, len(self) - 1}
-        for stretch in np.array_split(np.arange(len(self)), max(1, most // 2)):
-            values = self.values[stretch]
-            kept |= {int(stretch[np.argmin(values)]), int(stretch[np.argmax(values)])}  # a NaN is both
+        for part in np.array_split(np.arange(len(self)), max(1, most // 2)):
+            values = self.values[part]
+            kept |= {int(part[np.argmin(values)]), int(part[np.argmax(values)])}  # a NaN is both
         index = np.asarray(sorted(kept))
         return Series(self.vital, self.owner, self.steps[index], self.values[index])
 

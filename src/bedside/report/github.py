@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bedside.finding import Diagnosis, Finding, Severity
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.wording import printable
+from bedside.wording import printable, printable_lines
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -27,7 +27,7 @@ def diagnosis_to_github(diagnosis: Diagnosis) -> str:
     )
     if said := told.reason(diagnosis):
         lines.append(f"bedside: {printable(said)}")
-    return "\n".join(lines) + "\n"
+    return printable_lines("\n".join(lines)) + "\n"
 
 
 def _command(chapter: Chapter, diagnosis: Diagnosis) -> str:

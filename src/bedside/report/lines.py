@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from bedside.wording import printable
+
 WIDTH = 100
 
 Span = tuple[str, str]  # the words, and their role ("" for plain)
@@ -50,4 +52,4 @@ def _joined(spans: Iterable[Span]) -> Line:
 
 def plain(lines: Iterable[Line]) -> str:
     """The words alone."""
-    return "\n".join("".join(text for text, _ in each).rstrip() for each in lines)
+    return "\n".join(printable("".join(text for text, _ in each)).rstrip() for each in lines)

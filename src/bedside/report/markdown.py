@@ -9,7 +9,7 @@ from bedside.finding import Diagnosis, Differential, Finding
 from bedside.report import comparison as beside
 from bedside.report import story as told
 from bedside.report.story import Chapter
-from bedside.wording import capital, listed, percent, plural, printable, value, words
+from bedside.wording import capital, listed, percent, plural, printable, printable_lines, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
@@ -32,7 +32,7 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
         rows = "\n".join(f"- {escaped(group.needs)}: {listed(group.codes, most=8)}" for group in groups)
         summary = f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need"
         parts.append(f"<details><summary>{summary}</summary>\n\n{rows}\n\n</details>")
-    return "\n\n".join(parts) + "\n"
+    return printable_lines("\n\n".join(parts)) + "\n"
 
 
 def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[str]:

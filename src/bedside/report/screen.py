@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from bedside.report.lines import WIDTH, Line, plain
+from bedside.wording import printable
 
 LOOKS = {
     "error": "bold red",
@@ -33,7 +34,7 @@ def show(lines: Iterable[Line]) -> None:
 
     console = Console(highlight=False)
     for line in lines:
-        console.print(Text.assemble(*((text, LOOKS.get(role, "")) for text, role in line)), soft_wrap=True)
+        console.print(Text.assemble(*((printable(text), LOOKS.get(role, "")) for text, role in line)), soft_wrap=True)
 
 
 def width() -> int:

@@ -38,9 +38,8 @@ def run_to_page(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | 
 
 
 def embedded(data: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    """JSON that cannot end the script element it stands in; in ASCII, so that it holds no control characters."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 @cache

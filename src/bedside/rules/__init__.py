@@ -36,11 +36,13 @@ from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.leaked_answer import leaked_answer
+from bedside.rules.learning_rate_leap import learning_rate_leap
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
+from bedside.rules.lost_progress import lost_progress
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
@@ -54,6 +56,7 @@ from bedside.rules.nonfinite_gradient import nonfinite_gradient
 from bedside.rules.nonfinite_input import nonfinite_input
 from bedside.rules.nonfinite_loss import nonfinite_loss
 from bedside.rules.nonfinite_weights import nonfinite_weights
+from bedside.rules.nothing_generalises import nothing_generalises
 from bedside.rules.oscillating_gradient import oscillating_gradient
 from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overconfident import overconfident
@@ -97,6 +100,7 @@ from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
 from bedside.rules.worsening_metric import worsening_metric
+from bedside.rules.wrong_initial_loss import wrong_initial_loss
 
 CATALOGUE: tuple[Rule, ...] = (
     nonfinite_loss,
@@ -118,6 +122,8 @@ CATALOGUE: tuple[Rule, ...] = (
     still_falling,
     suspiciously_perfect,
     unbounded_negative_loss,
+    lost_progress,
+    wrong_initial_loss,
     overfitting,
     underfitting,
     gap_from_start,
@@ -129,6 +135,7 @@ CATALOGUE: tuple[Rule, ...] = (
     no_validation,
     metric_loss_disagreement,
     category_gap,
+    nothing_generalises,
     worsening_metric,
     vanishing_gradient,
     exploding_gradient,
@@ -163,6 +170,7 @@ CATALOGUE: tuple[Rule, ...] = (
     endless_warmup,
     scheduler_per_batch,
     no_learning_rate,
+    learning_rate_leap,
     training_in_eval_mode,
     evaluating_in_train_mode,
     evaluating_with_gradients,

@@ -10,9 +10,10 @@ trainer writes 0.0 in place of NaN.
 
 ## How it decides
 The last `same` or more readings are exactly equal: `rounded` of them if the number was written with few digits, and a
-single-digit number never counts. A loss that fell to zero on its way may stay there (hinge losses do); one that is
-zero from its first reading may not. Not judged after the learning rate went to zero, nor for policy-optimisation
-surrogates.
+single-digit number never counts. From the first reading on, `alike` readings that agree to `digits` of their value are
+enough: batches differ by more. A loss that fell to zero on its way may stay there (hinge losses do), and so may one
+that has come down to `done` of its first value; one that is zero from its first reading may not. Not judged after the
+learning rate went to zero, nor for policy-optimisation surrogates.
 
 ## When it is wrong
 The whole data set in one batch, with a learning rate of zero on purpose.
@@ -36,7 +37,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -49,6 +53,9 @@ from bedside.wording import number
 class Limits:
     same: int = 10  # equal readings: batches differ, so even three would be a miracle; ten leave no doubt
     rounded: int = 30  # equal readings of few digits: a stuck loss that is printed with four repeats a few times
+    alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
+    digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
+    done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
     precise: float = 1e-3  # a rounded value below this has one or two digits left, and repeats by rounding alone
 
 
@@ -56,18 +63,25 @@ class Limits:
 def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.same)
     count, value = repeats_at_end(series.values), series.last
+    spread = float(np.abs(series.values - value).max())
+    if value and len(series) >= limits.alike and spread <= limits.digits * abs(value) and not warming_up(run):
+        count = len(series)
     from_start = count == len(series)
     first = int(series.steps[len(series) - count])
-    if value == 0.0:
-        frozen = from_start and count >= limits.same
+    if value == 0.0 or from_start:
+        frozen = from_start and count >= limits.same and not 0 < abs(value) < limits.precise
+    elif abs(value) <= limits.done * abs(float(series.values[0])):
+        frozen = False
     elif is_rounded(value):
         frozen = count >= limits.rounded and abs(value) >= limits.precise
     else:
         frozen = count >= limits.same
+    exact = bool((series.values[-count:] == value).all())
     if not frozen or not still_learning(run.series("lr"), first):
         return
     yield constant_loss.finding(
-        f"The loss is exactly {number(value)} at each of the last {count} readings, since {moment(run, first)}.",
+        f"The loss is {'exactly ' if exact else ''}{number(value)} at each of the last {count} readings, since "
+        f"{moment(run, first)}.",
         first_step=first,
         last_step=series.last_step,
         confidence=how_sure(count, limits.same / 2),

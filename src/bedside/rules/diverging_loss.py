@@ -45,7 +45,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import called, loss_to_fall
-from bedside.analysis.statistics import Outline, how_sure, outline, sways
+from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -80,19 +80,19 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if onset is None or not _lost(run, curve, scale, onset, positive, limits):
         return
     first = _refine(series, scale, onset, positive)
-    best_step = int(curve.steps[curve.best_place])
+    best_step, best = lowest_reading(series, curve)
     unit = max(curve.progress, limits.noise * curve.wander)
     given_back = (curve.now - curve.best) / unit if unit > 0 else math.inf
     yield diverging_loss.finding(
         f"The {called(series)} rises since {moment(run, first)}: from its best of "
-        f"{number(curve.best)} at {moment(run, best_step)} to {number(curve.now)}, after starting at "
+        f"{number(best)} at {moment(run, best_step)} to {number(curve.now)}, after starting at "
         f"{number(curve.start)}.",
         first_step=first,
         last_step=series.last_step,
         confidence=how_sure((curve.now - curve.best) / (limits.noise * curve.wander or 1e-12), 0.5),
         evidence={
             "start": curve.start,
-            "best": curve.best,
+            "best": best,
             "best_step": best_step,
             "now": curve.now,
             "given_back": min(given_back, 1e9),

@@ -13,6 +13,8 @@ norms of 1e5). Hot readings count when they last to the end, come `again` and ag
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
 one that it recovers from is loss-spike's business, one that comes with inputs of another shape is another task's, and
 slow growth (tenfold while the learning rate decays) is normal.
+Readings that are `monstrous` times the median before them, or not finite, are no lone spikes when they make `often` of
+all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
 The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`
 times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of the run above a guess,
@@ -55,7 +57,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.record.vocabulary import ACTIVATION_RMS, GRAD_NORM, LOSS, LR
-from bedside.rules.advice import clip_gradient, lower_learning_rate, moment
+from bedside.rules.advice import clip_gradient, lower_learning_rate, moment, one_digit
 from bedside.rules.base import rule
 from bedside.wording import listed, number, percent
 
@@ -67,6 +69,8 @@ class Limits:
     again: int = 3  # separate bursts: neither chance nor one bad batch
     worse: float = 0.2  # of the loss before, at least, besides five times its noise
     around: int = 10  # readings of the loss on either side of an onset
+    monstrous: float = 1e4  # times the usual: beyond any batch; spikes that runs shrug off are within 200
+    often: float = 0.05  # of the readings: a loss scaler that searches its scale skips one in a thousand
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.25  # of the run: what it takes to learn less than nothing
     patience: int = 50  # readings above chance: a start can be loud and over soon
@@ -95,7 +99,7 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     own = [burst for burst in bursts if not task_changed(run, int(norms.steps[burst.start]))]
     felt = [burst for burst in own if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
     if not felt:
-        yield from _from_the_start(run, norms, limits)
+        yield from _again_and_again(run, norms, usual, limits) or _from_the_start(run, norms, limits)
         return
     last = felt[-1]
     ruinous = [burst for burst in felt if not _loss_recovers(loss, int(norms.steps[burst.start]), limits)]
@@ -106,6 +110,39 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _finding(run, norms, usual, stays, loss, for_good=True, bursts=len(felt))
     elif len(felt) >= limits.again:
         yield _finding(run, norms, usual, felt[0], loss, for_good=False, bursts=len(felt))
+
+
+def _again_and_again(run: Run, norms: Series, usual: Values, limits: Limits) -> list[Finding]:
+    """Readings beyond all measure in a good part of the run, however little the loss shows of it."""
+    with np.errstate(invalid="ignore"):
+        # Beside gradients that have died away, an ordinary one is monstrous: it must tower over the first ones too.
+        floor = limits.factor * float(np.median(norms.finite().values[: limits.past]))
+        wild = ~np.isfinite(norms.values) | (norms.values > np.maximum(limits.monstrous * usual, floor))
+    wild[: limits.past] = False
+    bad = ~np.isfinite(norms.values)
+    if wild.mean() < limits.often or not (wild & ~bad).any() or wild.sum() < limits.again:
+        return []  # not finite and nothing else: nonfinite-gradient's business
+    first, calm = int(norms.steps[int(np.argmax(wild))]), float(np.nanmedian(usual))
+    largest = float(norms.values[wild & ~bad].max())
+    infinite = f", and not finite at {int((wild & bad).sum())}" if (wild & bad).any() else ""
+    return [
+        exploding_gradient.finding(
+            f"The gradient norm is {number(limits.monstrous)} times its usual {number(calm)} or more at "
+            f"{int((wild & ~bad).sum())} of {len(norms)} readings since {moment(run, first)} (up to "
+            f"{number(largest, 2)}){infinite}.",
+            first_step=first,
+            last_step=norms.last_step,
+            confidence=0.85,
+            evidence={"usual": calm, "wild": largest, "growth": largest / calm, "share": float(wild.mean())},
+            series=[GRAD_NORM.name, LOSS.name, LR.name],
+            could_also_be=("Batches of another kind that come now and then: look at the batch of one such step.",),
+            try_=(
+                f"Clip at the norm that is usual: clip_grad_norm_(model.parameters(), {number(one_digit(calm))}).",
+                lower_learning_rate(run, first),
+            ),
+            severity=Severity.WARNING,
+        )
+    ]
 
 
 def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding]:

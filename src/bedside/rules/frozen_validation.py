@@ -11,8 +11,8 @@ looks at the wrong numbers (a cached result), or the network is dead.
 ## How it decides
 The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that count
 (an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing else, they
-must all repeat `coarse` times. Running bests (`best_…`), perfect and zero scores do not count, nor evaluations after
-the learning rate went to zero.
+must all repeat `coarse` times, twice as often with two digits, and with one digit it means nothing. Running bests
+(`best_…`), perfect and zero scores do not count, nor evaluations after the learning rate went to zero.
 
 ## When it is wrong
 Evaluations repeated on purpose on a finished model.
@@ -38,7 +38,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -102,7 +102,10 @@ def _is_coarse(series: Series) -> bool:
 
 
 def _frozen(run: Run, series: Series, needed: int) -> bool:
-    count = repeats_at_end(series.values)
-    if count < needed or series.last in (0.0, 1.0, 100.0):
+    count, digits = repeats_at_end(series.values), significant_digits(series.last)
+    if digits == 2:
+        needed *= 2
+    if count < needed or digits == 1 or series.last in (0.0, 1.0, 100.0):
         return False
-    return still_learning(run.series("lr"), int(series.steps[len(series) - count]))
+    since = series.steps[len(series) - count + 1]  # what was evaluated first was the last thing that was learned
+    return still_learning(run.series("lr"), int(since))

@@ -11,7 +11,9 @@ divides by the gradient's own size, so there a steady cut is nearly harmless; on
 ## How it decides
 The share of clipped steps after the first tenth of the run and in its second half: above `often` it is a note. It is a
 warning when the share is `nearly_all` and the norm `above` times the threshold at the median, unless the optimizer is
-known to divide by the gradient's own size. Pre-training recipes that clip while the gradient settles are quiet later.
+known to divide by the gradient's own size. Where the norm before clipping is not known (only how often it was clipped,
+or a norm that sits on its highest value), the share must be `all_`. Pre-training recipes that clip while the gradient
+settles are quiet later.
 
 ## When it is wrong
 Recipes that normalise every gradient on purpose (some recurrent nets, some reinforcement learning).
@@ -43,7 +45,15 @@ from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, LR
+from bedside.record.vocabulary import (
+    CLIP_ACTIVE,
+    CLIP_RATIO,
+    CLIP_THRESHOLD,
+    GRAD_NORM,
+    GRAD_NORM_CLIPPED,
+    LOSS,
+    LR,
+)
 from bedside.rules.advice import CLIPPING, one_digit
 from bedside.rules.base import rule
 from bedside.wording import number, percent
@@ -53,26 +63,31 @@ from bedside.wording import number, percent
 class Limits:
     often: float = 0.8  # of the steps: the usual advice
     nearly_all: float = 0.9  # of the steps: recurrent nets clipped at 0.25, a healthy recipe, have 0.87
+    all_: float = 0.95  # of the steps: an unseen norm that is hardly ever below the threshold lies well above it
     above: float = 1.5  # times the threshold: the usual step is cut by a third
     start: float = 0.1  # of the run, left out: gradients settle
     readings: int = 20  # a share of 80 % is then good to 9 points
 
 
-@rule("GRD103", severity=Severity.WARNING, needs=[GRAD_NORM], limits=Limits())
+@rule("GRD103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
-    norms = run.series(GRAD_NORM.name).finite()
-    threshold = _threshold(run)
-    if not threshold > 0:
-        raise NotEnough("clip_threshold")
-    norms = spread_evenly(norms.since(int(limits.start * run.steps)))
-    if len(norms) < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of grad_norm, has {len(norms)}")
-    clipped = norms.values > threshold
+    norms, threshold = run.series(GRAD_NORM.name).finite(), _threshold(run)
+    seen = bool(norms) and threshold > 0
+    active = run.series(CLIP_ACTIVE.name).finite()
+    if not seen and not active:
+        raise NotEnough("grad_norm" if not norms else "clip_threshold")
+    judged = spread_evenly((norms if seen else active).since(int(limits.start * run.steps)))
+    if len(judged) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of {judged.vital}, has {len(judged)}")
+    clipped = (judged.values > threshold).astype(float) if seen else judged.values
     share, later = float(clipped.mean()), float(clipped[len(clipped) // 2 :].mean())
     if min(share, later) < limits.often:
         return
-    usual = norms.median()
     adam = is_scale_free(run)
+    if not seen:
+        yield _unseen(run, judged, share, threshold, strong=min(share, later) >= limits.all_ and not adam)
+        return
+    norms, usual = judged, judged.median()
     strong = share >= limits.nearly_all and usual > limits.above * threshold and not adam
     higher = number(one_digit(2 * float(np.percentile(norms.values, 90))))
     yield gradient_always_clipped.finding(
@@ -95,6 +110,24 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
             ),
             f"Or drop the clipping and divide the learning rate by {number(usual / threshold, 2)}: with SGD that is "
             "what you have now.",
+        ),
+        severity=Severity.WARNING if strong else Severity.NOTE,
+    )
+
+
+def _unseen(run: Run, active: Series, share: float, threshold: float, *, strong: bool) -> Finding:
+    """Clipped again and again, though nobody wrote down what the norm was before."""
+    at = f" at {number(threshold)}" if threshold > 0 else ""
+    return gradient_always_clipped.finding(
+        f"{percent(share)} of the steps are clipped{at}, to the end of the run.",
+        first_step=active.first_step,
+        last_step=active.last_step,
+        confidence=0.8 if strong else 0.6,
+        evidence={"share": share, "threshold": threshold if threshold > 0 else None},
+        series=[CLIP_ACTIVE.name, GRAD_NORM_CLIPPED.name, LR.name, LOSS.name],
+        could_also_be=("Gradients that are normalised at every step on purpose: look at the training loop.",),
+        try_=(
+            "Log the norm before clipping, which clip_grad_norm_ returns, and set the threshold above its usual value.",
         ),
         severity=Severity.WARNING if strong else Severity.NOTE,
     )

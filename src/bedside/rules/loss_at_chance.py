@@ -11,11 +11,12 @@ its first steps.
 
 ## How it decides
 Over the last third the loss is within two percent of the chance level computed from the run's configuration, and it was
-never lower by `lower` of it. When the number of classes is not known, familiar values (ln 2, ln 10, ln 1000, the
-vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss was never far from
-there (`start`), and it is a note unless the accuracy is that of guessing too. A training loss that creeps below chance
-may be learning single examples by heart: a validation loss that never came below it in `evaluations`, with an accuracy
-within `better` of guessing, is told as well.
+never lower by `lower` of it. When the number of classes is not known, it is inferred where the accuracy is that of
+guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln 2, ln 10, ln 1000, the
+vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss did not begin far
+above (`start`), and it is a note unless a metric stays near zero as well. A training loss that is no better but too
+restless to have settled is told by the evaluations: `evaluations` of them, none below chance, and no accuracy above it
+by `better`. Where training does come below chance and validation does not, that is nothing-generalises.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -42,14 +43,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.chance_levels import chance_level, known_chance
+from bedside.analysis.accuracy_and_loss import guess_level
+from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import called, loss_to_fall
 from bedside.analysis.schedule import warming_up
-from bedside.analysis.statistics import in_blocks
+from bedside.analysis.statistics import in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.rules.advice import lower_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number
@@ -76,23 +79,23 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     third = blocks.means[-max(2, len(blocks) // 3) :]
     now = float(np.median(third))
-    chance = chance_level(run.config, now)
+    chance = guess_level(run, now)
     settled_there = chance is not None and float(np.ptp(third)) <= limits.steady * chance.level
     if chance is None or not settled_there or float(blocks.means.min()) < (1 - limits.lower) * chance.level:
-        yield from _nothing_held_out(run, limits)
+        yield from _never_better(run, series, limits)
         return
     guessing = low_metric(run)
-    recognised_near = float(series.values[0]) < (1 + limits.start) * chance.level
-    if not chance.known and not recognised_near:
-        return
-    sign = f", {guessing}" if guessing else ""
+    if not chance.known and not chance.confirmed and float(series.values[0]) > (1 + limits.start) * chance.level:
+        return  # a loss that came down from anywhere may stop on any number
+    sign = f", {guessing}" if guessing else ", and so is the accuracy" if chance.confirmed else ""
+    certain = chance.known or chance.confirmed
     settled = int(np.argmax(np.abs(blocks.means - now) <= limits.steady * chance.level))
     yield loss_at_chance.finding(
         f"The {called(series)} has settled at {number(now)}, the level of a blind guess ({chance}){sign}.",
-        severity=None if chance.known or guessing else Severity.NOTE,
+        severity=None if certain or guessing else Severity.NOTE,
         first_step=int(blocks.first_steps[settled]),
         last_step=series.last_step,
-        confidence=0.95 if chance.known else 0.8 if guessing else 0.5,
+        confidence=0.95 if chance.known else 0.85 if chance.confirmed else 0.8 if guessing else 0.5,
         evidence={"now": now, "chance": chance.level, "known": chance.known},
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
@@ -107,29 +110,28 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _nothing_held_out(run: Run, limits: Limits) -> Iterator[Finding]:
-    """Whatever was learned does not hold for data that was kept apart, and never did."""
+def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]:
+    """Neither loss is below a guess, the training loss still moves about, and held-out answers are those of a guess."""
     chance, held_out = known_chance(run.config), run.series("val/loss").finite()
     if chance is None or chance.classes < 2 or len(held_out) < limits.evaluations:
         return
-    if float(held_out.values.min()) < (1 - limits.steady) * chance.level:
+    accuracy, guess = run.series("val/accuracy").finite(), 1 / chance.classes
+    if min(float(held_out.values.min()), outline(series).now) < (1 - limits.lower) * chance.level or not accuracy:
         return
-    guess = 1 / chance.classes
-    accuracy = run.series("val/accuracy").finite()
-    if not accuracy or float(accuracy.values.max()) > guess + limits.better * (1 - guess):
+    best = float(accuracy.values.max())
+    if best > guess + limits.better * (1 - guess):
         return
     yield loss_at_chance.finding(
-        f"val/loss was never below the level of a blind guess ({chance}), and val/accuracy never above "
-        f"{number(float(accuracy.values.max()))}: nothing that was learned holds for other data.",
+        f"val/loss was never below the level of a blind guess ({chance}), nor val/accuracy above {number(best)}, and "
+        f"the {called(series)} is no better.",
         first_step=held_out.first_step,
         last_step=held_out.last_step,
         confidence=0.9,
         evidence={"lowest": float(held_out.values.min()), "chance": chance.level, "known": True},
-        series=["val/loss", "loss", "val/accuracy"],
-        could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+        series=["val/loss", series.key, "val/accuracy"],
+        could_also_be=["labels that do not belong to their inputs: train on 32 examples, which any network can learn."],
         try_=[
-            "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from "
-            "their inputs can only be learned by heart.",
-            "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
+            "Print a few inputs with their labels, as the network gets them.",
+            lower_learning_rate(run, series.first_step),
         ],
     )

@@ -1,7 +1,7 @@
-"""The validation loss improves and the accuracy does not move at all.
+"""The loss improves and the accuracy does not move.
 
 ## What it sees
-A validation loss that fell a good way, next to a metric that is where it was at the first evaluation.
+A loss that fell a good way, next to a metric of the same data that is where it was at the first evaluation.
 
 ## Why it matters
 A network that predicts better makes better decisions. If the metric does not notice, it is most likely computed wrongly
@@ -11,10 +11,15 @@ class is and always names the same one.
 ## How it decides
 The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
-little left to gain. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a
-guess, next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for
-that many of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is
-such a cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
+little left to gain. Where the loss fell by `far`, accuracies may wobble: it is enough that they never left `wobble` of
+all answers around their middle, and gained less than half of that from the first third to the last; their middle is
+above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
+network. The training loss and training accuracies are judged in the same way.
+
+Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
+which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
+`room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a cross-entropy,
+that is arithmetic, and `proof` evaluations of it are enough.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -40,13 +45,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
+from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.record.metric_direction import goes_up
+from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.base import rule
@@ -60,6 +65,10 @@ class Limits:
     fell: float = 0.2  # of the first validation loss: far beyond what calibration alone brings
     noise: float = 3.0  # σ of one evaluation
     still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
+    far: float = 0.35  # of the first loss: surer answers alone, without better ones, seldom bring a third
+    wobble: float = 0.01  # of a full score, either way: what a few thousand examples scatter by
+    rare: float = 0.04  # of all answers: scores that are strict, and guesses among hundreds of classes, begin below
+    poor: float = 0.65  # of all answers: where a third of them is wrong, the loss is made of mistakes
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
@@ -68,31 +77,24 @@ class Limits:
 
 @rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
-    losses = [series.finite() for series in validation_losses(run) if len(series.finite()) >= limits.proof]
-    metrics = [
-        metric.finite()
-        for metric in validation_metrics(run)
-        if goes_up(metric.vital) and len(metric.finite()) >= limits.proof
-    ]
-    if not losses or not metrics:
-        raise NotEnough(f"{limits.proof} evaluations of val/loss and of a metric that should rise")
-    for series in losses:
+    pairs = _pairs(run, limits)
+    if not pairs:
+        raise NotEnough(f"{limits.proof} readings of a loss and of a metric of the same data that should rise")
+    for series, beside in pairs:
         curve = outline(series)
         fell = curve.start - curve.now
-        beside = [metric for metric in metrics if metric.owner == series.owner]
-        if not beside:
-            continue
-        spans = [float(np.ptp(metric.values)) / max(abs(float(np.median(metric.values))), 1e-12) for metric in beside]
-        levels = [float(np.median(metric.values)) for metric in beside]
         enough = min(len(each) for each in (series, *beside)) >= limits.fewest
         learned = enough and fell >= max(limits.fell * abs(curve.start), limits.noise * curve.noise)
-        unmoved = learned and max(spans) <= limits.still and max(levels) <= limits.saturated and min(levels) > 0
+        levels = [float(np.median(metric.values)) for metric in beside]
+        low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
+        far = fell >= limits.far * abs(curve.start)
+        unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
         if not unmoved and not _impossible(run, series, learned, limits):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
             f"{series.key} fell from {number(curve.start)} to {number(curve.now)}, but {metric.key} has stayed at "
-            f"{number(levels[0])} for all {len(metric)} evaluations.",
+            f"{number(levels[0])} for all {len(metric)} {'readings' if series.vital == 'loss' else 'evaluations'}.",
             first_step=metric.first_step,
             last_step=metric.last_step,
             confidence=how_sure(max(fell, 0.0), limits.fell * abs(curve.start) / 1.5),
@@ -107,8 +109,41 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         return
 
 
+def _pairs(run: Run, limits: Limits) -> list[tuple[Series, list[Series]]]:
+    """Each loss with the metrics of the same data that should rise: validation first, then training."""
+    pairs = []
+    training = [each for each in run.matching("train/") if goes_up(each.vital)]
+    for losses, metrics in ((validation_losses(run), validation_metrics(run)), ([training_loss(run)], training)):
+        for series in losses:
+            rising = [each.finite() for each in metrics if goes_up(each.vital) and each.owner == series.owner]
+            beside = [each for each in rising if len(each) >= limits.proof]
+            if len(series.finite()) >= limits.proof and beside:
+                pairs.append((series.finite(), beside))
+    return pairs
+
+
+def _share(metric: Series, level: float) -> float:
+    """A level as a share of a full score, if the metric has one."""
+    return level / (full_score(metric.vital, float(metric.values.max())) or 1.0)
+
+
+def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
+    """The metric stayed where it was, to a percent of its value or, beside a loss that fell far, of a full score."""
+    values, third = metric.values, max(1, len(metric) // 3)
+    middle = float(np.median(values))
+    if float(np.ptp(values)) <= limits.still * max(abs(middle), 1e-12):
+        return True
+    full = full_score(metric.vital, float(values.max())) if is_accuracy(metric.vital) else 0.0
+    if not far or not limits.rare * full <= middle <= limits.poor * full:
+        return False
+    gained = float(np.median(values[-third:]) - np.median(values[:third]))
+    return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= limits.wobble * full
+
+
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:
     """The accuracies beside this loss are those of a guess, and it leaves no room for so many wrong answers."""
+    if series.vital == "loss":
+        return False
     losses = training_loss(run).finite()
     chance = known_chance(run.config) or (chance_level({}, float(losses.values[0])) if losses else None)
     beside = [each for each in accuracies(run) if each.owner == series.owner and len(each) >= limits.proof]

@@ -13,10 +13,13 @@ In swings: the outline of the curve (running medians, so that batch noise does n
 and rises to `high` of its progress at least `times` times, and that is `noise` times the noise of a reading. A curve
 that wanders around the level it began at does not count: nearly all of it must be below its start. In bounces: over the
 second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has −0.5) and as
-large as `bounce` of the progress. In company: after the first quarter the validation loss, which knows no batch noise,
-went up by `sway` of what it had won and down again at least twice, without winning more than that in all; so did the
-outline of the training loss, at least `times` times and beyond `clear` times its noise. Not where the learning rate
-itself goes up and down (cyclical schedules), nor for surrogate losses.
+large as `bounce` of the progress. In cycles: the second half or the last quarter swings to and fro at a period of its
+own (its autocorrelation is negative half a period away and positive a whole one away, which that of noise is not), by
+`cycle` of the progress and `high_over` of its lower level, without falling by `gained` all the while. In company: after
+the first quarter the validation loss, which knows no batch noise, went up by `sway` of what it had won and down again
+at least twice, without winning more than that in all; so did the outline of the training loss, at least `times` times
+and beyond `clear` times its noise. Not where the learning rate itself goes up and down (cyclical schedules), nor for
+surrogate losses.
 
 ## When it is wrong
 Losses of adversarial training, which oscillate by design.
@@ -44,11 +47,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
-from bedside.analysis.statistics import Outline, how_sure, outline, sways, swings
+from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, outline, sways, swings, trend
 from bedside.analysis.statistics.outline import WINDOW
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
-from bedside.record.series import Values
+from bedside.record.series import Series, Values
 from bedside.rules.advice import LEARNING_RATE, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
@@ -64,6 +67,9 @@ class Limits:
     times: int = 3  # once is a spike, twice a coincidence
     opposed: float = -0.8  # of successive changes: −1 for a perfect zigzag, −0.5 for white noise, 0 for a walk
     bounce: float = 0.25  # of the progress, from one reading to the next
+    cycle: float = 0.25  # of the progress, from bottom to top, as for a bounce
+    gained: float = 0.2  # of the level, over that stretch: tasks that take turns, all of them learning
+    high_over: float = 0.5  # of the lower level: batches of two kinds that take turns differ by less
     evaluations: int = 12  # of the validation loss: nine after its first quarter, enough for two sways
     won: float = 0.3  # of the first evaluation: a network that has hardly learned has nothing to lose
     sway: float = 0.15  # of what the validation loss had won: a schedule that decays leaves a few percent
@@ -95,6 +101,13 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         share = percent(bounce / curve.progress)
         message = f"The loss bounces by {number(bounce)} from one reading to the next, {share} of all its progress."
         sure = how_sure(bounce / curve.progress, limits.bounce / 1.5)
+    elif swinging := _cycles(series, curve, limits):
+        first, found_cycle = swinging
+        message = (
+            f"The loss swings by {number(found_cycle.height)} about every {found_cycle.period} readings since "
+            f"{moment(run, first)}, {percent(found_cycle.height / curve.progress)} of all its progress."
+        )
+        sure = how_sure(found_cycle.height / curve.progress, limits.cycle / 1.5)
     elif together := _in_company(run, curve, limits):
         first, count = together
         message = (
@@ -126,6 +139,29 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             Advice("Decay the learning rate towards the end (cosine to zero).", LEARNING_RATE, -1),
         ],
     )
+
+
+def _cycles(series: Series, curve: Outline, limits: Limits) -> tuple[int, Cycle] | None:
+    """Since when the loss swings at a period of its own, and how; None if it does not, or not by much."""
+    for share in (2, 4):
+        late = series.values[-(len(series) // share) :]
+        found = cycle(late)
+        level = float(np.percentile(late, 10))
+        needed = max(limits.cycle * curve.progress, limits.high_over * level if level > 0 else 0.0)
+        gain = trend(series.tail(len(late)))
+        learns = gain.falling and -gain.change > limits.gained * abs(float(np.median(late)))
+        if found is not None and found.height >= needed and not learns:
+            return _began(series, found), found
+    return None
+
+
+def _began(series: Series, found: Cycle) -> int:
+    """The step from which on, two periods at a time, the loss swung by half of that or more."""
+    width = max(4, 2 * found.period)
+    start = len(series)
+    while start >= width and float(np.ptp(series.values[start - width : start])) >= found.height / 2:
+        start -= width
+    return int(series.steps[min(start, len(series) - 1)])
 
 
 def _in_company(run: Run, curve: Outline, limits: Limits) -> tuple[int, int] | None:

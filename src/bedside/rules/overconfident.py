@@ -1,7 +1,7 @@
 """The validation loss rises while the accuracy stays: the network grows surer of its mistakes.
 
 ## What it sees
-A validation loss well above its best, next to a metric that has hardly changed since.
+A validation loss well above its best, next to metrics that did not get worse with it.
 
 ## Why it matters
 The decisions are as good as before, but their probabilities can no longer be trusted; anything that uses them (ranking,
@@ -9,8 +9,9 @@ thresholds, ensembles) gets worse, and accuracy often follows later.
 
 ## How it decides
 The validation loss is `rise` of its best level above it, beyond `noise` of its own noise, in all of the last three
-evaluations, while the training loss went on falling; and no metric beside it moved by more than `flat` of its value
-since, up or down. A metric that got worse is overfitting; one that improved is worth the loss. Or, where the number of
+evaluations, while the training loss went on falling; and the typical metric beside it stayed where it was, or
+improved only at first. Metrics that got worse are overfitting; where they still improve, loss and metric have parted,
+which is a note. Or, where the number of
 classes is known, whatever the past: over the last three evaluations the loss is `times` as high as that of a classifier
 which is right as often and as sure as it is right could be (Fano's inequality), and higher than that of a blind guess,
 which no lack of sureness explains; the training loss is a small part of it (`sure`), and began at no more than `began`
@@ -30,7 +31,7 @@ Where only the decisions matter.
 >>> val = [1.2, 0.8, 0.6, 0.55, 0.6, 0.7, 0.85, 1.0, 1.1, 1.2]
 >>> acc = [0.70, 0.78, 0.81, 0.82, 0.82, 0.825, 0.82, 0.818, 0.82, 0.82]
 >>> print(*overconfident.check(a_run(loss=train, val_loss=val, val_accuracy=acc)))
-GEN105 overconfident: val/loss rose by 83 % since its best (0.6 at step 19), while val/accuracy stayed at 0.82.
+GEN105 overconfident: val/loss rose by 100 % since its best (0.55 at step 15), while val/accuracy stayed at 0.82.
 
 ## References
 - Guo et al. (2017), On calibration of modern neural networks.
@@ -41,12 +42,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from bedside.analysis.accuracy_and_loss import accuracies, calibrated
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
+from bedside.analysis.statistics import how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
@@ -61,7 +61,6 @@ class Limits:
     fewest: int = 5  # evaluations
     rise: float = 0.5  # of the best level: fine-tuned classifiers commonly drift by a third with no harm
     noise: float = 3.0  # σ of one evaluation
-    flat: float = 0.02  # of a metric's value
     times: float = 2.5  # the highest calibrated loss: fine-tuned classifiers of two classes come to 1.5 to 2
     sure: float = 0.2  # of the validation loss: the network is that sure because it may be, on its training data
     began: float = 3.0  # times a blind guess: loud initialisations reach that, sums are beyond it
@@ -86,22 +85,27 @@ def overconfident(run: Run, limits: Limits) -> Iterator[Finding]:
             yield finding
             return
         curve = outline(series)
-        rise, step = curve.now - curve.best, int(curve.steps[curve.best_place])
+        rise = curve.now - curve.best
         if curve.best <= 0 or rise < max(limits.rise * curve.best, limits.noise * curve.noise):
             continue
+        step, best = lowest_reading(series, curve)
         beside = [each.finite() for each in metrics if each.owner == series.owner and len(each) >= limits.fewest]
         if float(series.values[-3:].min()) < curve.best + rise / 2 or not _went_on(training, step):
             continue
-        if not beside or not all(_stayed(metric, step, limits) for metric in beside):
+        change = typical_change(run, {series.owner: step})
+        if not beside or change is None or change < SAME:
             continue
         metric = beside[0]
+        did = "still improves, to" if change >= BETTER else "stayed at" if change <= SAME else "came no further than"
+        rise = curve.now / best - 1
         yield overconfident.finding(
-            f"{series.key} rose by {percent(rise / curve.best)} since its best ({number(curve.best)} at "
-            f"{moment(run, step)}), while {metric.key} stayed at {number(outline(metric).now)}.",
+            f"{series.key} rose by {percent(rise)} since its best ({number(best)} at {moment(run, step)}), while "
+            f"{metric.key} {did} {number(outline(metric).now)}.",
+            severity=Severity.NOTE if change >= BETTER else None,
             first_step=step,
             last_step=series.last_step,
-            confidence=how_sure(rise / curve.best, limits.rise / 1.5),
-            evidence={"best": curve.best, "now": curve.now, "metric": outline(metric).now},
+            confidence=how_sure(rise, limits.rise / 1.5),
+            evidence={"best": best, "now": curve.now, "metric": outline(metric).now},
             series=[series.key, metric.key, training.key],
             could_also_be=[FEW_SAMPLES],
             try_=[f"Keep the checkpoint of {moment(run, step)} if probabilities matter.", *LESS_SURE],
@@ -138,12 +142,6 @@ def _surer_than_right(run: Run, series: Series, training: Series, limits: Limits
     )
 
 
-def _stayed(metric: Series, step: int, limits: Limits) -> bool:
-    curve = outline(metric)
-    then = float(np.interp(step, curve.steps, curve.values))
-    return abs(curve.now - then) <= max(limits.flat * abs(then), limits.noise * curve.noise)
-
-
 def _went_on(training: Series, step: int) -> bool:
     curve = outline(training)
-    return curve.now <= float(np.interp(step, curve.steps, curve.values))
+    return curve.now <= level_at(curve, step)

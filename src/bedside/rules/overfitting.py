@@ -15,11 +15,13 @@ the training loss is below it, at least `settled` evaluations lie behind it and 
 fewer than `trusted` evaluations there is no noise to compare with, so the rise must be twice as large and without a
 step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already. With several
 validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER),
-more of them must have lost `worse` of their best than have improved, or the loss must be up by `much` while none
-improved, or have doubled while none improved lately. Or the training data are known by heart: the training loss leaves
-room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more
-than `gained` were put right since; then a rise by `rise_by_heart` is as good as one by `rise`. Any other rise under a
-steady accuracy is overconfidence, another finding.
+the typical one must have lost some of its best since the loss turned; or not have moved while the loss is up by `much`;
+or have improved only at first while the loss has `doubled`. A training loss that was `learned_out` and lies below
+`far_below` of the best validation loss has nothing left to teach: there a rise by `rise_learned_out` is enough, unless
+the typical metric still improves. Or the training data are known by heart: the training loss leaves room for `by_heart`
+fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were
+put right since; then a rise by `rise_by_heart` is as good as one by `rise`. Any other rise under a steady accuracy is
+overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -33,7 +35,7 @@ Grokking, where validation recovers after a long while; a validation set too sma
 >>> train = [2.3 * 0.9 ** i for i in range(40)]
 >>> val = [2.3, 1.5, 1.2, 1.1, 1.05, 1.1, 1.2, 1.35, 1.5, 1.7]
 >>> print(*overfitting.check(a_run(loss=train, val_loss=val)))
-GEN101 overfitting: val/loss rose by 36 % since its best (1.1 at step 23), the training loss went from 0.204 to 0.042.
+GEN101 overfitting: val/loss rose by 43 % since its best (1.05 at step 19), the training loss went from 0.311 to 0.042.
 
 ## References
 - Prechelt (1998), Early stopping: but when?
@@ -48,10 +50,10 @@ import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import Outline, how_sure, outline
+from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
+from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
-from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import REGULARISATION, moment
@@ -73,13 +75,15 @@ class Limits:
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
     by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (AUTOTRAINER: 0.1)
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
-    worse: float = 0.02  # of a metric's best: accuracy 0.75 to 0.735 is more than a lucky evaluation
+    learned_out: float = 0.1  # of its first level: a training loss that came down tenfold
+    far_below: float = 0.25  # of the best validation loss: regularisation and augmentation make it the higher one
+    rise_learned_out: float = 0.3  # of the best level: fine-tuned classifiers drift by less while they improve
 
 
 @dataclass(frozen=True)
 class _Rise:
     series: Series
-    best: float
+    best: float  # the lowest reading around the best level, at `best_step`
     now: float
     best_step: int
     rise: float  # of the best level, or of the progress
@@ -94,12 +98,12 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     if not judged:
         raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in validation)}")
     rises = _rises(judged, training, limits.rise, limits)
-    if not rises or not (_metrics_agree(run, rises, limits) or _by_heart(run, training, rises, limits)):
+    if not rises or not (_metrics_agree(run, training, rises, limits) or _by_heart(run, training, rises, limits)):
         rises = _rises(judged, training, limits.rise_by_heart, limits)
         if not rises or not _by_heart(run, training, rises, limits):
             return
     worst = max(rises, key=lambda each: each.rise)
-    before, now = _level(training, worst.best_step), outline(training).now
+    before, now = level_at(outline(training), worst.best_step), outline(training).now
     sets = f" (and {len(rises) - 1} more sets)" if len(rises) > 1 else ""
     step = worst.best_step
     yield overfitting.finding(
@@ -149,7 +153,8 @@ def _rise(series: Series, training: float, least: float, limits: Limits) -> _Ris
         return _rise_for_good(series, curve, limits) if training < float(series.values.min()) else None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
-    return _Rise(series, curve.best, curve.now, int(curve.steps[curve.best_place]), rise / unit)
+    step, best = lowest_reading(series, curve)
+    return _Rise(series, best, curve.now, step, (curve.now - best) / (best if unit == curve.best else unit))
 
 
 def _rise_for_good(series: Series, curve: Outline, limits: Limits) -> _Rise | None:
@@ -172,18 +177,18 @@ def _rise_of_few(series: Series, limits: Limits) -> _Rise | None:
     return _Rise(series, best, float(since[-1]), int(series.steps[place]), rise / best)
 
 
-def _metrics_agree(run: Run, rises: list[_Rise], limits: Limits) -> bool:
-    """No metrics, or more of them worse than better, or much lost and none better; each since its own set's best."""
-    turned = {each.series.owner: each.best_step for each in rises}
-    verdicts = [
-        _metric_since(metric, turned[metric.owner], limits)
-        for metric in validation_metrics(run)
-        if metric.owner in turned and len(metric.finite()) >= limits.fewest
-    ]
-    if not verdicts or sum(verdicts) < 0:
+def _metrics_agree(run: Run, training: Series, rises: list[_Rise], limits: Limits) -> bool:
+    """No metrics, or the typical one got worse; or it did too little to excuse a rise this large."""
+    change = typical_change(run, {each.series.owner: each.best_step for each in rises})
+    if change is None or change < SAME:
         return True
-    rise = max(each.rise for each in rises)
-    return (rise >= limits.much and max(verdicts) <= 0) or (rise >= limits.doubled and max(verdicts) < 1)
+    worst, curve = max(rises, key=lambda each: each.rise), outline(training)
+    learned_out = float(training.values.min()) >= 0 and curve.now < min(
+        limits.learned_out * curve.start, limits.far_below * worst.best
+    )
+    if change < BETTER and learned_out and worst.rise >= limits.rise_learned_out:
+        return True
+    return worst.rise >= limits.much if change <= SAME else worst.rise >= limits.doubled and change < BETTER
 
 
 def _by_heart(run: Run, training: Series, rises: list[_Rise], limits: Limits) -> bool:
@@ -193,35 +198,16 @@ def _by_heart(run: Run, training: Series, rises: list[_Rise], limits: Limits) ->
     for metric in accuracies(run):
         if metric.owner not in turned or len(metric) < limits.trusted:
             continue
-        then, now = 1 - _level(metric, turned[metric.owner]), 1 - outline(metric).now
+        then, now = 1 - level_at(outline(metric), turned[metric.owner]), 1 - outline(metric).now
         if now - known >= limits.by_heart and then - now <= limits.gained * then:
             return True
     return False
 
 
-def _metric_since(metric: Series, step: int, limits: Limits) -> float:
-    """1 if the metric has improved since the loss was best, ½ if only in the first half of that time, −1 if it lost
-    much of its best, 0 in between."""
-    sign = -1.0 if goes_up(metric.vital) else 1.0  # as a loss: lower is better
-    curve = outline(Series(metric.vital, metric.owner, metric.steps, sign * metric.values))
-    then = float(np.interp(step, curve.steps, curve.values))
-    slack = max(limits.noise * curve.noise, limits.worse * abs(then))
-    if curve.now < then - slack:
-        midway = float(np.interp((step + int(curve.steps[-1])) / 2, curve.steps, curve.values))
-        return 1.0 if curve.now < midway - slack / 2 else 0.5
-    lost = curve.now - curve.best
-    return -1.0 if lost > max(limits.noise * curve.noise, limits.worse * abs(curve.best)) else 0.0
-
-
-def _level(series: Series, step: int) -> float:
-    """The level of the curve at `step`, without its noise."""
-    curve = outline(series)
-    return float(np.interp(step, curve.steps, curve.values))
-
-
 def _training_went_on(training: Series, step: int, limits: Limits) -> bool:
     """Since `step` the training loss fell further, or it was as good as zero already."""
-    curve, then = outline(training), _level(training, step)
+    curve = outline(training)
+    then = level_at(curve, step)
     if curve.now > then + curve.noise:
         return False
     fell = then - curve.now > limits.fell * abs(then)

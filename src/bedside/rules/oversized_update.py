@@ -254,7 +254,7 @@ def _finding(
     lower = new_learning_rate(old, new) if new > 0 else Advice("Lower the learning rate 100-fold.", LEARNING_RATE, -1)
     rate = f" (learning rate {number(old)})" if math.isfinite(old) else ""
     return oversized_update.finding(
-        f"{what} from {moment(run, burst.first)} on{rate}: {fate}.",
+        f"{what} from {moment(run, burst.began)} on{rate}: {fate}.",
         first_step=burst.began,
         last_step=burst.last,
         confidence=0.95 if sure else 0.8,

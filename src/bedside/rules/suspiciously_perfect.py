@@ -10,7 +10,8 @@ computed on the wrong tensor.
 
 ## How it decides
 Before `soon` of the run both losses are below `tiny` of their first level, and stay there. Only for runs that began
-well above zero.
+well above zero, and whose validation loss never rose by `rose` first: an answer that leaks holds at once, one that is
+understood late (grokking) is learned by heart before.
 
 ## When it is wrong
 Toy problems and overfit-one-batch tests, which are meant to be solved.
@@ -49,6 +50,7 @@ from bedside.wording import number, percent
 class Limits:
     tiny: float = 1e-3  # of the first level: a thousand times better than guessing
     soon: float = 0.1  # of the run
+    rose: float = 0.1  # of the first level: beyond the noise of evaluating a set
     fewest: int = 20  # readings of the training loss
     evaluations: int = 3  # of the validation loss
 
@@ -62,6 +64,8 @@ def suspiciously_perfect(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"{limits.evaluations} evaluations")
     solved = _solved(series, limits), _solved(judged, limits)
     if solved[0] is None or solved[1] is None:
+        return
+    if float(judged.values.max()) > (1 + limits.rose) * float(judged.values[0]):
         return
     span = series.last_step - series.first_step + 1
     share = max(solved[0] - series.first_step, 0) / span

@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from bedside.errors import BadOption
+from bedside.training.batches import map_tensors
 from bedside.training.saved import PLAIN, Memo, Restore, save
 
 PARTS = ("dataset", "sampler", "batch_sampler", "generator")  # of a loader, which may hold a position of their own
@@ -27,7 +28,10 @@ _SOURCES = (torch.Generator, random.Random, np.random.RandomState, np.random.Gen
 
 
 class Batches:
-    """The loader's batches by number, fetched once and kept: `batches[0]`; short loaders begin anew."""
+    """The loader's batches by number, fetched once and kept: `batches[0]`; short loaders begin anew.
+
+    Each is handed out as a copy, because a model may write into its input (`x *= scale`).
+    """
 
     def __init__(self, loader: Iterable[Any]) -> None:
         self._loader = readable(loader)
@@ -38,7 +42,7 @@ class Batches:
     def __getitem__(self, number: int) -> Any:
         while len(self._kept) <= number:
             self._kept.append(self._next())
-        return self._kept[number]
+        return map_tensors(torch.clone, self._kept[number])
 
     def first(self, count: int) -> list[Any]:
         """The first `count` batches; fewer where one pass has fewer."""

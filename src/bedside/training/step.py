@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import statistics
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ from bedside.errors import BadModel, BadOption
 from bedside.training.forward import BatchLoss, Forward, LossFunction, device_of
 from bedside.training.loader import Batches
 
+USUAL, FEWEST_NORMS = 50, 5  # steps whose median norm is the usual one, and how many it takes to know it
+
 
 @dataclass
 class Loop:
@@ -29,6 +32,7 @@ class Loop:
     autocast: torch.dtype | None = None  # torch.bfloat16 or torch.float16
     accumulate: int = 1  # micro-batches per step; the loss is their mean
     clip: float | None = None  # the largest gradient norm
+    skip_above: float | None = None  # times the usual gradient norm: steps beyond it are left out
 
 
 @dataclass
@@ -41,11 +45,13 @@ class Training:
     optimizer: Optimizer | None = None
     forward: Forward | None = None
     loop: Loop = field(default_factory=Loop)
+    before_update: Callable[[], None] | None = None  # called when the gradients are complete, before clipping
 
     def __post_init__(self) -> None:
         self.loss = BatchLoss(self.model, self.loss_fn, self.forward)
         self.batches = Batches(self.loader)
         self.optimizer = real_optimizer(self.optimizer)
+        self._norms: list[float] = []  # of the steps that were taken
         if self.loop.accumulate < 1:
             raise BadOption(
                 f"accumulate={self.loop.accumulate} is no number of micro-batches.",
@@ -97,9 +103,15 @@ class Training:
 
     def _update(self, optimizer: Optimizer) -> None:
         loop = self.loop
-        if loop.clip is not None and math.isfinite(loop.clip):
+        if loop.scaler is not None:
+            loop.scaler.unscale_(optimizer)
+        if self.before_update is not None:
+            self.before_update()
+        if loop.skip_above is not None and self._is_outlier(loop.skip_above):
             if loop.scaler is not None:
-                loop.scaler.unscale_(optimizer)
+                loop.scaler.update()
+            return
+        if loop.clip is not None and math.isfinite(loop.clip):
             nn.utils.clip_grad_norm_(self.model.parameters(), loop.clip)
         if loop.scaler is not None:
             loop.scaler.step(optimizer)
@@ -108,6 +120,20 @@ class Training:
             optimizer.step()
         if loop.scheduler is not None:
             loop.scheduler.step()
+
+    def _is_outlier(self, times: float) -> bool:
+        """Whether this step's gradient is not finite, or far beyond what the last steps had."""
+        gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
+        norm = float(torch.nn.utils.get_total_norm(gradients))
+        usual = statistics.median(self._norms[-USUAL:]) if len(self._norms) >= FEWEST_NORMS else math.inf
+        if math.isfinite(norm) and norm <= times * usual:
+            self._norms.append(norm)
+            return False
+        return True
+
+    def forget_norms(self) -> None:
+        """A new fork begins: what its gradients usually are is still to be seen."""
+        self._norms.clear()
 
     def needed_optimizer(self) -> Optimizer:
         if self.optimizer is None:

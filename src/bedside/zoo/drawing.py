@@ -47,7 +47,7 @@ def curves(
         lost = next((s for s, v in zip(series.steps, series.values, strict=True) if not math.isfinite(v)), None)
         if lost is not None and colour == TRAIN:
             parts.append(_text(x(int(lost)) + 1.5, (top + bottom) / 2, "NaN", bold=True, colour=ALARM, size=5.5))
-    return _svg(width, height, parts)
+    return _svg(width, height, parts, title)
 
 
 def bars(
@@ -71,8 +71,7 @@ def bars(
             parts.append(
                 _text(left + 0.8, at + 0.38 * room + 1.1, "0" if value == value else "NaN", bold=True, colour=SICK)
             )
-    parts.append(_text(left, height - 0.9, "front on top"))
-    return _svg(width, height, parts)
+    return _svg(width, height, parts, title)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -100,9 +99,6 @@ def _text(
     return f'<text x="{x:.2f}" y="{y:.2f}" {looks}>{escape(said)}</text>'
 
 
-def _svg(width: float, height: float, parts: Sequence[str]) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}mm" height="{height}mm">'
-        + "".join(parts)
-        + "</svg>"
-    )
+def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
+    head = f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {head}>{"".join(parts)}</svg>'

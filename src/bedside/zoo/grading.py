@@ -1,7 +1,7 @@
 """Was a specimen recognised? One Row per run: pure arithmetic on a recorded run, its twin and the diagnosis.
 
 *caught*: one of the expected findings is an error or a warning (`preview` if only by a rule that is still one).
-*primary*: the finding told first is an expected one.
+*primary*: the primary finding is an expected one.
 *exact*: besides, every other error or warning is expected too, or folded beneath one that is.
 *onset_error*: the step the expected finding dates the fault to, less the step at which it began.
 *delay*: steps from the fault to the first look at the growing run that found it, looking forty times a run.

@@ -47,7 +47,7 @@ def score(
     done: Callable[[str, int], None] = lambda name, seed: None,
     processes: int = PROCESSES,
 ) -> list[Row]:
-    """All rows, in the order of the zoo; `done` is told of each specimen and seed as it is finished."""
+    """All rows, in the order of the zoo; `done` is called for each specimen and seed that is finished."""
     found: dict[tuple[str, int], list[Row]] = {}
     os.environ["OMP_NUM_THREADS"] = "1"  # inherited: two processes with two threads each would wait for each other
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
@@ -101,7 +101,7 @@ def worse(rows: Iterable[Row], committed: Iterable[Row]) -> list[str]:
         if old.caught == "yes" != row.caught:
             complaints.append(f"{where}: was caught, now {row.found or 'nothing is found'}")
         elif old.primary == "yes" != row.primary:
-            complaints.append(f"{where}: the first thing told was right, now {row.found}")
+            complaints.append(f"{where}: the primary finding was right, now {row.found}")
         if new := set(row.false_alarms.split()) - set(old.false_alarms.split()):
             complaints.append(f"{where}: false alarm {', '.join(sorted(new))}")
     return complaints

@@ -50,8 +50,8 @@ def show_specimen(
         with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
             run_case(specimen, chosen, seed, place, _Look(live))
         show(diagnosis_lines(examine(open_run(place))))
-        told = "nothing: this one is healthy" if healthy or not specimen.sick else _expected(specimen)
-        console.print(Text(f"\nExpected: {told}.", style="dim"))
+        said = "nothing: this one is healthy" if healthy or not specimen.sick else _expected(specimen)
+        console.print(Text(f"\nExpected: {said}.", style="dim"))
 
 
 def _usual(specimen: Specimen) -> str:
@@ -78,8 +78,8 @@ class _Look:
         diagnosis = monitor.diagnose()
         run = open_run(monitor.run_dir)
         alarms = [Text(f"{each.code} {each.name}", style="red") for each in diagnosis.findings if each.severity > 1]
-        told: list[Text] = alarms or [Text("nothing to report", style="green")]
-        self._live.update(Panel(Group(_curves(run), Text(), _layers(run), Text(), *told), title=f"step {run.steps}"))
+        said: list[Text] = alarms or [Text("nothing to report", style="green")]
+        self._live.update(Panel(Group(_curves(run), Text(), _layers(run), Text(), *said), title=f"step {run.steps}"))
 
 
 def _curves(run: Run) -> Table:

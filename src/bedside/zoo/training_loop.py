@@ -30,7 +30,7 @@ def train(
     evaluations: int = EVALUATIONS,
     **config: Any,
 ) -> None:
-    """Train for `steps` steps, watched and evaluated at even distances; `config` is told to bedside."""
+    """Train for `steps` steps, watched and evaluated at even distances; `config` goes to bedside."""
     loss = loss or cross_entropy
     every = max(1, steps // evaluations)
     per_epoch = max(1, len(task) // batch)

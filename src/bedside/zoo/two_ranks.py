@@ -24,8 +24,8 @@ def two_ranks(case: Case, work: Work) -> None:
     """Run `work(case, rank)` on two ranks that can talk to each other. `work` stands at the top of its module."""
     with tempfile.TemporaryDirectory(prefix="bedside-zoo-") as folder:
         meeting = Path(folder) / "meeting"
-        told = json.dumps([case.sick, case.severity, case.seed, str(case.folder)])
-        command = [sys.executable, "-m", __name__, work.__module__, work.__name__, str(meeting), told]
+        case_json = json.dumps([case.sick, case.severity, case.seed, str(case.folder)])
+        command = [sys.executable, "-m", __name__, work.__module__, work.__name__, str(meeting), case_json]
         other = subprocess.Popen(command)
         try:
             _join(0, meeting)
@@ -44,9 +44,9 @@ def _join(rank: int, meeting: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2, timeout=PATIENCE)
 
 
-def rank_one(module: str, function: str, meeting: str, told: str) -> None:
+def rank_one(module: str, function: str, meeting: str, case_json: str) -> None:
     """What the other process does."""
-    sick, severity, seed, folder = json.loads(told)
+    sick, severity, seed, folder = json.loads(case_json)
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     _join(1, Path(meeting))

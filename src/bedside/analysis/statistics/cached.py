@@ -26,9 +26,9 @@ def kept(function: Callable[Concatenate[Values, P], T]) -> Callable[Concatenate[
         return plain(np.frombuffer(raw, np.float64), *args)
 
     @wraps(function)
-    def asked(values: Values, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def cached(values: Values, /, *args: P.args, **kwargs: P.kwargs) -> T:
         if len(values) > KEPT or values.dtype != np.float64 or kwargs:
             return function(values, *args, **kwargs)
         return remembered(values.tobytes(), args)
 
-    return asked
+    return cached

@@ -65,6 +65,20 @@ def outline(series: Series) -> Outline:
     return Outline(steps, smooth, noise_level(finite.values), wander(finite.values), start, now)
 
 
+def lowest_reading(series: Series, curve: Outline) -> tuple[int, float]:
+    """The step and the value of the lowest reading near the best level of its outline: numbers that can be looked up.
+
+    >>> dip = Series("loss", "", range(8), [3.0, 2.0, 1.2, 0.9, 1.1, 1.5, 1.8, 2.0])
+    >>> lowest_reading(dip, outline(dip))
+    (3, 0.9)
+    """
+    place = curve.best_place
+    first, last = curve.steps[max(0, place - 1)], curve.steps[min(len(curve.steps) - 1, place + 1)]
+    near = series.finite().since(int(first)).before(int(last) + 1)
+    lowest = int(np.argmin(near.values))
+    return int(near.steps[lowest]), float(near.values[lowest])
+
+
 @kept
 def running_median(values: Values, window: int) -> Values:
     """Medians of `window` (odd) neighbours; towards the ends of fewer, so that every one is centred."""

@@ -20,8 +20,16 @@ def repeats_at_end(values: Values) -> int:
 
 def is_rounded(value: float) -> bool:
     """True if the value was written with so few digits that equality says little: 0.75, 0.6931, 3e-4, 0."""
-    digits = f"{abs(value):.6e}".split("e")[0].replace(".", "").rstrip("0")  # seven: what a float32 holds
-    return len(digits) < DIGITS
+    return significant_digits(value) < DIGITS
+
+
+def significant_digits(value: float) -> int:
+    """With how many digits the value was written, as far as it tells; at most the seven that a float32 holds.
+
+    >>> significant_digits(0.0005), significant_digits(0.75), significant_digits(1.64893)
+    (1, 2, 6)
+    """
+    return len(f"{abs(value):.6e}".split("e")[0].replace(".", "").rstrip("0"))
 
 
 def still_learning(rates: Series, since: int) -> bool:

@@ -149,6 +149,11 @@ class LossListener:
 
     def take(self) -> StepLoss:
         """The losses since the last step; the next backward starts a new one."""
+        if self._coming:  # an optimizer that is stepped inside the backward: this is the backward of its step
+            value, divisors = self._coming[0]
+            self._heard.values.append(value if len(self._coming) == 1 else sum(each for each, _ in self._coming))
+            self._heard.divisors.append(divisors)
+            self._coming = []
         heard, self._heard = self._heard, StepLoss()
         self._unscaled.clear()
         self._evaluation_done = False

@@ -21,6 +21,7 @@ from bedside.logs.formats import (
     llama_factory,
     mlflow,
     mlperf,
+    notebook,
     trackio,
     ultralytics,
     wandb,
@@ -33,6 +34,7 @@ from bedside.logs.formats.text import lines as text
 OWN = "bedside"
 
 FORMATS: tuple[Format, ...] = (
+    notebook.FORMAT,
     wandb.FORMAT,
     hf_trainer.FORMAT,
     algoperf.FORMAT,

@@ -27,7 +27,7 @@ LONGEST_LINE = 2**20
 _POINT = re.compile(r"\s*[-+]?\d+\.\d")
 _COMMA = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
 COMMENT = "# "  # not "#,loss", where # is a column
-LOOKED_AT = 3  # rows that must be all numbers where no column tells the step
+LOOKED_AT = 3  # rows that must be all numbers where no column has the step
 
 
 def delimiter_of(line: str) -> str:
@@ -178,11 +178,11 @@ def fill_log(log: Log, names: Sequence[str], columns: Sequence[Numbers]) -> None
     if axis.note:
         log.note(axis.note)
     for name, column, gap in zip(names, columns, gaps, strict=True):
-        if name in axis.told_by or name not in usable:
+        if name in axis.read_from or name not in usable:
             continue
         kept = np.flatnonzero(~(gap | untimed))
-        told = (steps[kept], column[kept], kept.astype(float))
-        log.columns[name] = Column(*(array("d", each.tobytes()) for each in told))
+        filled = (steps[kept], column[kept], kept.astype(float))
+        log.columns[name] = Column(*(array("d", each.tobytes()) for each in filled))
     log.rows = rows
 
 

@@ -42,7 +42,7 @@ def first_record(head: bytes) -> dict[str, Any]:
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """A record with a step and a metric; MMDetection's first tells of the machine, so the second counts as well."""
+    """A record with a step and a metric; MMDetection's first describes the machine, so the second counts as well."""
     second = head.partition(b"\n")[2].partition(b"\n")[0]
     return _is_record(first_record(head)) or (bool(first_record(head)) and _is_record(first_record(second)))
 
@@ -120,7 +120,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
         log.note(axis.note)
     for row, step in zip(rows, axis.steps, strict=True):
         if step is not None:
-            log.add_row(step, row, skip=tuple(axis.told_by))
+            log.add_row(step, row, skip=tuple(axis.read_from))
     return log
 
 
@@ -140,8 +140,8 @@ def _counts_batches(row: Mapping[str, Any]) -> bool:
 
 def _in_split(name: str, split: str) -> str:
     meaning = read_name(name)
-    told = find_axis([name]) is not None or meaning.split in ("val", "test")
-    return f"{split}/{name}" if meaning.kind in ("loss", "metric") and not told else name
+    known = find_axis([name]) is not None or meaning.split in ("val", "test")
+    return f"{split}/{name}" if meaning.kind in ("loss", "metric") and not known else name
 
 
 def _filled(rows: Sequence[Mapping[str, Any]], name: str) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What the other ranks of a run recorded, beside rank 0's own: a few series, under names of their own.
+"""What the other ranks of a run recorded besides rank 0: a few series, under names of their own.
 
 Each rank writes its own file and knows nothing of the others. A rule that compares ranks asks for `rank_loss` of owner
 `0`, `1`, …; no other rule meets these names, and nothing is read before one is asked for.
@@ -21,7 +21,7 @@ COMPARED = {
 INITIAL = "rank_initial_norm"  # not a series of each rank but a fact about it
 
 
-def beside(run: Run, own: int, others: Mapping[int, Callable[[], Run]]) -> Run:
+def with_other_ranks(run: Run, own: int, others: Mapping[int, Callable[[], Run]]) -> Run:
     """`run` of rank `own`, with the compared series of all ranks added; others are opened when they are asked for."""
     opened: dict[int, Run] = {own: run}
     original = {compared: vital for vital, compared in COMPARED.items()}

@@ -14,7 +14,7 @@ from typing import Any
 from bedside.errors import NoSuchPath, NotARun
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Parameter, Run
-from bedside.record.sqlite.other_ranks import beside
+from bedside.record.sqlite.other_ranks import with_other_ranks
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.read_only import open_to_read
 from bedside.record.sqlite.run_folder import damaged
@@ -42,13 +42,21 @@ def is_run(path: Path) -> bool:
 
 
 def open_run(run_dir: Path, rank: int = 0) -> Run:
-    """The run in a folder (or in one rank's file), as far as it has come; with several ranks, the others beside it."""
+    """The run in a folder (or in one rank's file), as far as it has come, with what other ranks recorded."""
     run_dir = Path(run_dir)
     run = _opened(run_dir, rank)[0]
     others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
     if not others:
         return run
-    return beside(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
+    return with_other_ranks(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
+
+
+def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
+    """The run's readings from step `since` on, and its newest events: what came in since somebody last looked.
+
+    Only the blocks that hold these steps are read, so following a long run costs what is new in it.
+    """
+    return _opened(Path(run_dir), rank, since)[0]
 
 
 def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
@@ -67,13 +75,13 @@ def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
         into.event(event)
 
 
-def _opened(run_dir: Path, rank: int) -> tuple[Run, Loader]:
+def _opened(run_dir: Path, rank: int, since: int = 0) -> tuple[Run, Loader]:
     path = _file_of(run_dir, rank)
     connection = open_to_read(path)
     try:
         connection.execute("BEGIN")  # everything read here is one moment of the run
         segments = segments_of(connection)
-        loader = Loader(path, connection, segments)
+        loader = Loader(path, connection, segments, since)
         run = _assembled(str(run_dir), connection, segments, loader)
         connection.execute("COMMIT")
     except (*BROKEN, LookupError) as torn:

@@ -1,4 +1,4 @@
-"""Which stretch of which segment is the run: a resume starts a new segment, and the later one wins.
+"""Which part of which segment is the run: a resume starts a new segment, and the later one wins.
 
 A run resumed from an earlier checkpoint repeats steps. From the first step of the later segment on, what earlier
 segments hold belongs to a branch that was abandoned: it stays on disk, and no reader shows it.
@@ -19,7 +19,7 @@ MOST_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far mo
 
 @dataclass(frozen=True)
 class Segment:
-    """One stretch of training between a start (or resume) and its end."""
+    """The training between a start (or resume) and its end."""
 
     number: int
     started: float
@@ -95,7 +95,7 @@ def last_step(segments: Sequence[Segment]) -> int:
 
 def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:
     """Every resume as an event, and what a reader should know about it in one sentence."""
-    told = []
+    notes = []
     reached = segments[0].last if segments else -1
     for later in segments[1:]:
         if later.first < 0:
@@ -104,6 +104,6 @@ def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:
         if abandoned := max(0, reached + 1 - later.first):
             after = "1 step after it belongs" if abandoned == 1 else f"{abandoned} steps after it belong"
             note += f"; {after} to an abandoned branch"
-        told.append((Event(later.first, "resume", {"abandoned": abandoned}, later.started), note + "."))
+        notes.append((Event(later.first, "resume", {"abandoned": abandoned}, later.started), note + "."))
         reached = max(min(reached, later.first - 1), later.last)
-    return told
+    return notes

@@ -47,9 +47,10 @@ class MetricSet:
 class Loader:
     """Fetches series when a Run asks for them; holds the connection as long as the Run is alive."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, segments: Sequence[Segment]) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, segments: Sequence[Segment], since: int = 0) -> None:
         self._path = path
         self._connection = connection
+        self._since = since  # earlier steps are not shown
         weakref.finalize(self, connection.close)
         self._refuse_too_many_names()
         self.sets = [
@@ -66,7 +67,9 @@ class Loader:
         ]
         sparse = connection.execute("SELECT id, vital, owner FROM sparse_keys ORDER BY id").fetchall()
         self.sparse: dict[Key, int] = {(vital, owner): key for key, vital, owner in sparse}
-        self._sparse_ranges = [(each.range[0], min(each.range[1], each.range[0] + each.last)) for each in segments]
+        self._sparse_ranges = [
+            (each.range[0] + since, min(each.range[1], each.range[0] + each.last)) for each in segments
+        ]
         dense = [key for each in self.sets for key, seen in zip(each.columns, each.seen, strict=True) if seen]
         self.keys: list[Key] = list(dict.fromkeys([*dense, *self.sparse]))
 
@@ -79,8 +82,16 @@ class Loader:
     def _shown(self, table: str, segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:
         for low, high in (segment.range for segment in segments):
             newest = last_key(self._connection, table, low, high)
-            if newest is not None:
-                yield low, min(high, newest)
+            if newest is not None and newest >= low + self._since:
+                yield self._block_of(table, low), min(high, newest)
+
+    def _block_of(self, table: str, low: int) -> int:
+        """The row key of the block that holds the first step to be shown, of the segment that begins at `low`."""
+        if not self._since:
+            return low
+        query = f"SELECT max(at) FROM {table} WHERE at BETWEEN ? AND ?"
+        (block,) = self._connection.execute(query, (low, low + self._since)).fetchone()
+        return low if block is None else int(block)
 
     def __call__(self, keys: Sequence[Key]) -> Iterable[Series]:
         parts: dict[Key, list[tuple[Steps, Values]]] = {key: [] for key in keys}
@@ -91,7 +102,8 @@ class Loader:
             for key in keys:
                 if key in self.sparse:
                     parts[key] += self._sparse_parts(self.sparse[key])
-            return [Series(vital, owner, *joined(parts[vital, owner])) for vital, owner in keys]
+            found = [Series(vital, owner, *joined(parts[vital, owner])) for vital, owner in keys]
+            return [each.since(self._since) for each in found] if self._since else found
         except BROKEN as torn:
             raise damaged(self._path, torn) from torn
 

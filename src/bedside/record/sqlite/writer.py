@@ -26,6 +26,7 @@ from bedside.errors import warn_safely
 from bedside.record.joined_series import end_to_end
 from bedside.record.missing import is_missing, pack
 from bedside.record.run import Event, Key, Parameter
+from bedside.record.secrets import without_secrets
 from bedside.record.series import Steps, Values
 from bedside.record.sqlite.blocks import MOST, STEP, TIME, Packed, insert, take_back
 from bedside.record.sqlite.plain_json import from_text, to_text
@@ -196,7 +197,7 @@ class Store:
             self._write_many(_UPSERT_PARAMETER, [_bindable(each) for each in parameters])
 
     def config(self, values: Mapping[str, Any]) -> None:
-        self._facts("config", values)
+        self._facts("config", without_secrets(values))
 
     def environment(self, values: Mapping[str, Any]) -> None:
         self._facts("environment", values)

@@ -278,3 +278,21 @@ def test_train_after_the_loss_is_something_else():
 def test_clocks_as_people_call_them(clock):
     run = run_of(*(f"{clock.format(i)} loss {9 - i}" for i in range(1, 4)))
     assert curve(run.loss) == {1: 8, 2: 7, 3: 6}
+
+
+def test_bare_lines_of_a_step_a_split_and_a_value():
+    run = run_of(
+        "0 val 10.9434", "0 hella 0.2463", "0 train 10.942823", "250 val 6.0727", "250 train 5.91", "500 val nan"
+    )
+    assert curve(run.loss) == {0: 10.942823, 250: 5.91}
+    assert math.isnan(curve(run.series("val/loss"))[500])
+
+
+def test_a_name_in_bars_is_a_norm_and_what_follows_it_no_speed():
+    run = run_of(*(f"[step {i}] loss={3 - i / 10:.2f} |grad|={1 + i / 10:.2f} tok/s=81234" for i in range(5)))
+    assert curve(run.series("grad_norm")) == pytest.approx({i: 1 + i / 10 for i in range(5)})
+    assert curve(run_of("step 1 loss 2.0 ‖g‖: 0.5", "step 2 loss 1.9 ‖g‖: 0.4").series("grad_norm")) == {1: 0.5, 2: 0.4}
+
+
+def test_talk_that_looks_like_a_bare_line_needs_a_split():
+    assert not read_lines(["3 files 12", "250 images 60.5", "12 epochs 0.5"])

@@ -24,7 +24,7 @@ BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress ba
 
 
 class Clock:
-    """The step at hand, and what the text says about the length of the run."""
+    """The current step, and what the text says about the length of the run."""
 
     def __init__(self) -> None:
         self.step: float | None = None
@@ -34,7 +34,7 @@ class Clock:
         self._counted: tuple[float, float] | None = None  # (epoch, step) as the last line had them
         self._before = 0.0  # steps of the epochs that are over, where the count begins anew in each
         self._whole_run = False  # a named step counts: a bare 10/100 is then something else's progress
-        self._fractions = False  # epochs are told as 1.25, or beside a bar: a bare 10/100 counts over the run
+        self._fractions = False  # epochs are written as 1.25, or beside a bar: a bare 10/100 counts over the run
         self._last: Found | None = None  # the last bar, and the epoch when it was seen
         self._epoch_of_last: float | None = None
         self._bar: float | None = None  # the length of the last progress bar
@@ -45,7 +45,7 @@ class Clock:
         return self._epoch
 
     def read(self, found: Sequence[Found], *, evaluating: bool, trains: bool = False) -> set[str]:
-        """Take the step from a line's numbers; returns the names that told it, which are no metrics.
+        """Take the step from a line's numbers; returns the names it was read from, which are no metrics.
 
         `trains` says that the line has a training loss of its own.
         """

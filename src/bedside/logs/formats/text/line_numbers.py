@@ -30,7 +30,7 @@ _NOT_READINGS = re.compile(
   | ^\s*\d{1,9}:\s                                                                        # srun's rank prefix
   | (?<![\w.])\d{1,9}(?:\.\d{1,9}){2,20}(?![\w.])                                         # versions, addresses
   | (?<![\w.])\d{1,12}(?:\.\d{1,12})?\s?(?:it|s|ex|tok|steps?|batch(?:es)?|samples?|iters?|examples?)
-        /(?:s|it|sec|step|batch)\w*                                                        # speeds
+        /(?:s|it|sec|step|batch)\w*\b(?!\s*[=:])                                           # speeds, not `tok/s=`
   | (?<!\d)\d{1,3}%\|[^|]*\|                                                              # a progress bar
     """
 )
@@ -59,6 +59,15 @@ _SECTION = re.compile(
     r"(?i)(?:^|(?<=[\s|,;\[(\]]))(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
     r"\s?(?:[\]):]|\s-\s)\s{0,4}(?=[a-zA-Z])"
 )
+# `250 val 6.0727`: a step, a split, and its loss, with nothing that says so.
+_BARE = re.compile(
+    r"(?i)\s*(?P<step>\d{1,15})[\s,:]+(?P<split>train(?:ing)?|val(?:id(?:ation)?)?|eval|dev|test)[\s,:=]+"
+    r"(?P<loss>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|[-+]?nan|[-+]?inf)\s*$"
+)
+# `|grad| = 0.31`, `‖g‖: 0.31`: the bars are part of the name and mean a norm.
+_IN_BARS = re.compile(r"(?i)(?:\|{1,2}|‖)\s?(?P<what>[a-z]\w{0,20})\s?(?:\|{1,2}|‖)(?:_?2)?\s?[=:]?\s*$")
+_OF_GRADIENTS = frozenset("g grad grads gradient gradients dw".split())
+_OF_WEIGHTS = frozenset("w theta weight weights param params".split())
 FILLERS = frozenset("is was are of at in on with and the a an".split())  # `Val acc is 86%`
 
 
@@ -126,6 +135,12 @@ def line_numbers(line: str) -> list[Found]:
 
 def spots_in(line: str) -> list[Spot]:
     """Where the readings of a tidy line are. A list gives its first element; an average in brackets is left out."""
+    bare = _BARE.match(line)
+    if bare:
+        return [
+            Spot("step", slice(*bare.span("step"))),
+            Spot(f"{SPLITS[bare['split'].lower()]}/loss", slice(*bare.span("loss"))),
+        ]
     found: list[Spot] = []
     end, section, waiting = 0, "", ""  # the last: a name whose number comes after this one
     for match in _NUMBER.finditer(line):
@@ -182,6 +197,10 @@ def lead(line: str) -> str:
 
 def _name(gap: str) -> str:
     """The words right before a number; in a table they stand in the cell before it."""
+    bars = _IN_BARS.search(gap)
+    if bars:
+        what = bars["what"].lower()
+        return "grad norm" if what in _OF_GRADIENTS else "param norm" if what in _OF_WEIGHTS else f"{what} norm"
     pieces = _CUT.split(gap.rstrip(" \t([{\"'"))
     piece = pieces[-1].strip(_EDGES)
     if not piece and len(pieces) > 1 and gap.rstrip().endswith(("|", "│")):

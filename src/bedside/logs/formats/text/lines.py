@@ -1,7 +1,7 @@
-"""Plain text logs: nanoGPT, llm.c, OLMo, Megatron, DeepSpeed, Python `logging`, tqdm, and whoever prints numbers.
+"""Plain text logs: nanoGPT, llm.c, OLMo, Megatron, DeepSpeed, Python `logging`, tqdm, and anything that prints numbers.
 
 There is no pattern per project. A line is cut at its numbers, and the words before a number are its name:
-`iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names tells the step; a line
+`iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names is the step; a line
 without one belongs to the step before it. `line_numbers.py` does the cutting, `text_clock.py` finds the
 step, this module follows the run.
 """
@@ -43,10 +43,10 @@ class _Reader:
         self.clock = Clock()
         self.shapes = Shapes()
         self.header: list[str] = []  # of a table in the text
-        self.split = ""  # what the lines at hand measure
-        self.unclocked = Log("text")  # readings before any step was told
-        self.trains = False  # the line at hand has a training loss
-        self.told: dict[str, tuple[float, str]] = {}  # the epoch and the value of the last evaluation in a bar
+        self.split = ""  # what the current lines measure
+        self.unclocked = Log("text")  # readings before any step was known
+        self.trains = False  # the current line has a training loss
+        self.last_evaluation: dict[str, tuple[float, str]] = {}  # in a bar: its epoch and value
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
 
@@ -105,9 +105,9 @@ class _Reader:
         """A progress bar repeats the last evaluation beside the training loss until the epoch is over."""
         if not self.trains or self.clock.epoch is None:
             return False
-        told = (self.clock.epoch, str(value))  # NaN is equal to itself here
-        before, self.told[name] = self.told.get(name), told
-        return before == told
+        evaluation = (self.clock.epoch, str(value))  # NaN is equal to itself here
+        before, self.last_evaluation[name] = self.last_evaluation.get(name), evaluation
+        return before == evaluation
 
     def _skipped(self, text: str) -> None:
         step = self.clock.step
@@ -123,7 +123,7 @@ class _Reader:
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
         if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH:
             self.log.columns.update(self.unclocked.columns)
-            self.log.note("No line tells a step: they were counted.")
+            self.log.note("No line has a step: lines were counted.")
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)

@@ -1,4 +1,4 @@
-"""What the numbers of a line of text are: their names told apart, and the column that each belongs to.
+"""What the numbers of a line of text are: their names, and the column that each belongs to.
 
 The same few names stand on every line of a log, so every answer is worked out once.
 

@@ -1,0 +1,61 @@
+"""An alarm waits until its evidence has lasted twice as long, and is taken back in words when it no longer holds.
+
+In the first steps of a run everything is a large share of it: ten clipped steps of twelve are no clipping all run long.
+So what is found is held back until as many steps have gone by again as the fault had lasted when it was first seen, and
+is then still found. What no later step can make good, a NaN, is said at once. A share of all steps
+is known when the run is over, and waits for its end.
+
+>>> from bedside.finding import Severity
+>>> found = Finding("GRD105", "dominant-module", Severity.WARNING, "It is so.", 0.9, 0, 20)
+>>> waiting = HeldBack()
+>>> [len(waiting.news([found], step).begun) for step in (20, 30, 40, 50)]
+[0, 0, 1, 0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bedside.finding import Finding, Severity
+
+SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are no sample
+AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # what is NaN stays NaN
+
+
+@dataclass(frozen=True)
+class News:
+    """Alarms that lasted, and alarms that were said and no longer hold."""
+
+    begun: tuple[Finding, ...]
+    overturned: tuple[Finding, ...]
+
+
+class HeldBack:
+    """What was found and waits, and what was said, by rule: another place of the same fault is no news."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, int] = {}  # the step at which the evidence will have doubled
+        self._said: dict[str, Finding] = {}
+
+    def news(self, found: Iterable[Finding], step: int, *, final: bool = False) -> News:
+        """What to say after a look at `step`; at the `final` one nothing waits."""
+        alarms = [each for each in found if each.severity >= Severity.WARNING and not each.preview]
+        worst: dict[str, Finding] = {}
+        for each in alarms:
+            if each.code not in worst or each.severity > worst[each.code].severity:
+                worst[each.code] = each
+        overturned = tuple(each for code, each in self._said.items() if code not in worst)
+        self._said = {code: each for code, each in self._said.items() if code in worst}
+        self._due = {code: due for code, due in self._due.items() if code in worst}  # gone again before it was said
+        begun = []
+        for code, each in worst.items():
+            if code in self._said and self._said[code].severity >= each.severity:
+                continue
+            due = self._due.setdefault(code, step + max(1, step - each.first_step))
+            if code in SHARES and not final:
+                continue
+            if final or code in AT_ONCE or code in self._said or step >= due:
+                self._said[code] = each
+                begun.append(each)
+        return News(tuple(begun), overturned)

@@ -1,0 +1,132 @@
+"""Passwords, keys and tokens are struck out before anything is written down: records are shared.
+
+Two things give a secret away: what it is called (`--api-key X`, `{"password": X}`) and what it looks like (`hf_…`,
+`user:password@host`, a long random word). Both are judged harshly: a harmless value that is lost costs a reader a
+guess, a secret that is kept costs its owner much more.
+
+>>> command_line(["python", "train.py", "--lr", "0.1", "--api-key=abc", "--hub-token", "xyz"])
+"python train.py --lr 0.1 '--api-key=***' --hub-token '***'"
+>>> without_secrets({"lr": 0.1, "db": {"password": "abc", "max_tokens": 512}})
+{'lr': 0.1, 'db': {'password': '***', 'max_tokens': 512}}
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STRUCK = "***"
+LONGEST = 10_000  # characters of a value: what is longer is no setting
+DEEPEST = 20  # levels of a configuration: what lies deeper is left out
+
+# Words of a name, and beginnings of words, that say that its value is nobody's business.
+WORDS = frozenset(
+    """key keys apikey auth oauth bearer cookie cookies dsn jwt login otp pat pin private pw pwd sas session sessionid
+    sid sig signature ssh ssn token tokens user username webhook""".split()
+)
+BEGINNINGS = ("authori", "authent", "cert", "connection", "cred", "pass", "secret", "token", "accesskey", "apikey")
+# Names that only look like it, everywhere in the training of language models.
+HARMLESS = re.compile(
+    r"(?i)tokeni[sz]|(max|min|num|n|total|per|new|special|prompt|seq)[-_]?tokens?$|tokens?[-_]?(per|len)"
+)
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SHAPES = re.compile(
+    r"""(?x)
+    \b(?:hf|ghp|gho|ghu|ghs|ghr|github_pat|glpat|npm|pypi|dop_v1|shpat|r8|nvapi|lsv2_pt|tskey|whsec|sk|pk|rk|xox[a-z])[-_]\S+
+    | \b(?:AKIA|ASIA|AIza|ya29\.|eyJ|SG\.)\S+                          # AWS, Google, JSON web tokens, SendGrid
+    | -----BEGIN
+    | \b(?:bearer|basic|digest|token)\s+\S+
+    | ://[^/\s]*@                                                      # user:password@host
+    | ^[^\s/@]+:[^\s@]+@\S                                             # the same without a protocol
+    | \?\S*=                                                           # what follows the ? of an address
+    """,
+    re.IGNORECASE,
+)
+_RANDOM = re.compile(r"(?=[A-Za-z+/=]*\d)(?=[\d+/=]*[A-Za-z])[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+=]{32,}")
+_OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,60}")
+_SHORT = re.compile(r"-[A-Za-z]{1,4}|-\d*\.?\d+([eE][-+]?\d+)?")
+_ASSIGNED = re.compile(r"[-+~]{0,2}[\w./@-]{1,80}")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what is called this should stay with its owner.
+
+    >>> [is_secret_name(name) for name in ("apiKey", "HF_TOKEN", "db.passwd", "max_tokens", "tokenizer", "monkey")]
+    [True, True, True, False, False, False]
+    """
+    if HARMLESS.search(name):
+        return False
+    words = [word.lower() for word in _WORD.findall(name)]
+    joined = "".join(words)
+    return any(word in WORDS or word.startswith(BEGINNINGS) for word in words) or "apikey" in joined
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text holds something that looks like a secret, whatever it is called.
+
+    >>> looks_secret("runs/2026-11-18/resnet50_imagenet.pt"), looks_secret("https://me:pw@host/x")
+    (False, True)
+    """
+    if len(text) > LONGEST or _SHAPES.search(text):
+        return True
+    if any(_RANDOM.fullmatch(piece) for piece in re.split(r"[-_.,:;/@&?\s'\"(){}\[\]]", text)):
+        return True
+    return bool(re.search(r"[\s{:=]", text)) and any(is_secret_name(word) for word in re.findall(r"[\w-]+", text))
+
+
+def without_secrets(value: Any, depth: int = 0) -> Any:
+    """A configuration with what is called or looks like a secret struck out."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, bytes) or depth >= DEEPEST:
+        return STRUCK
+    if isinstance(value, Mapping):
+        return {
+            key: STRUCK if is_secret_name(str(key)) and _says_something(each) else without_secrets(each, depth + 1)
+            for key, each in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [without_secrets(each, depth + 1) for each in value]
+    try:
+        text = str(value)  # whatever it is, this is what would be kept of it
+    except Exception:  # somebody else's code
+        return STRUCK
+    return STRUCK if looks_secret(text) else value
+
+
+def _says_something(value: Any) -> bool:
+    """`token: null` and `use_auth: false` tell nothing that is worth hiding; a number may be a password."""
+    return not (value is None or isinstance(value, bool) or (isinstance(value, (str, list, dict)) and not value))
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """The command as it was typed, without what may be a secret."""
+    shown: list[str] = []
+    hide = False  # what follows belongs to an option that is called like a secret
+    code = False  # what follows is a program, which may hold anything
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if code:
+            shown.append(STRUCK)
+            code = False
+        elif equals and _ASSIGNED.fullmatch(name) and not looks_secret(name):
+            hide = False
+            secret = is_secret_name(name) or _hides_something(value)
+            shown.append(f"{name}={STRUCK}" if secret else argument)
+        elif _OPTION.fullmatch(argument) and not (hide and not argument.startswith("--")):
+            code = argument == "-c"
+            hide = is_secret_name(argument)
+            known = argument.startswith("--") or _SHORT.fullmatch(argument)
+            shown.append(f"{argument[:2]}{STRUCK}" if not known or looks_secret(argument) else argument)
+        else:
+            shown.append(STRUCK if hide or _hides_something(argument) else argument)
+    return shlex.join(shown)
+
+
+def _hides_something(value: str) -> bool:
+    """A value may be an assignment itself: `--env API_KEY=abc`, `-H 'X-Api-Key: abc'`."""
+    name, separator, _ = value.partition("=")
+    return looks_secret(value) or bool(separator and is_secret_name(name))

@@ -1,0 +1,109 @@
+"""Nothing that is learned holds for other data: validation never beats a blind guess.
+
+## What it sees
+A training loss that falls below the level of a blind guess, beside a validation loss that was never below it and an
+accuracy that is that of guessing, from the first evaluation to the last.
+
+## Why it matters
+Overfitting passes a best checkpoint; here there is none. The network learns single examples by heart: labels that were
+shuffled apart from their inputs, held-out data prepared in another way, or inputs without anything to learn from.
+
+## How it decides
+The level of a guess is known from the settings, or inferred where an accuracy of 1/K stands beside a loss of ln K (the
+best validation loss, or the first training loss). In at least `evaluations` the validation loss was never lower than
+that by `steady` of it, and no accuracy was above a guess by `better` of what there is to know, while the training loss
+fell below a guess by `learned` of it. Without an accuracy the classes must be known, and the training loss must have
+fallen by `far`.
+
+## When it is wrong
+Tasks that begin with a long plateau, on which single examples are learned first (grokking), as long as it lasts.
+
+## What to try
+1. Print a few inputs with their labels, as the network gets them, from both sets.
+2. Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.
+3. Train on half of the training data and evaluate on the other half.
+
+## Example
+>>> from bedside.testing import a_run
+>>> train, val = [2.3 - 0.02 * k for k in range(100)], [2.31, 2.33, 2.36, 2.4, 2.46, 2.5, 2.6, 2.7]
+>>> accuracy = [0.1, 0.098, 0.104, 0.097, 0.1, 0.102, 0.1, 0.099]
+>>> print(*nothing_generalises.check(a_run(loss=train, val_loss=val, val_accuracy=accuracy)))
+GEN112 nothing-generalises: val/loss was never below that of a blind guess (ln 10 = 2.303), val/accuracy never above \
+0.104, while the training loss fell to 0.36.
+
+## References
+- Zhang et al. (2017), Understanding deep learning requires rethinking generalization: random labels are learned by
+  heart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.analysis.accuracy_and_loss import accuracies, guessed_classes
+from bedside.analysis.chance_levels import Chance, known_chance
+from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.statistics import how_sure, outline
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.rules.base import rule
+from bedside.wording import number
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 5  # readings of the training loss
+    evaluations: int = 5  # of the validation loss: as many as make a curve
+    steady: float = 0.02  # of the level: the scatter of a guess, as for loss-at-chance
+    better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
+    learned: float = 0.05  # of the level: below it a training loss is not at chance itself
+    far: float = 0.3  # of the level, where no accuracy bears it out
+
+
+@rule("GEN112", severity=Severity.WARNING, needs=[], limits=Limits())
+def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
+    training = training_loss_to_fall(run, limits.fewest)
+    losses = [each.finite() for each in validation_losses(run)]
+    held_out = next((each for each in losses if len(each) >= limits.evaluations), None)
+    if held_out is None:
+        raise NotEnough(f"{limits.evaluations} evaluations")
+    right = [each for each in accuracies(run) if each.owner == held_out.owner and len(each) >= limits.evaluations]
+    lowest = float(held_out.values.min())
+    chance = _level(run, right, (lowest, float(training.values[0])))
+    if chance is None or lowest < (1 - limits.steady) * chance.level:
+        return
+    best = max((float(each.values.max()) for each in right), default=math.nan)
+    guess = 1 / chance.classes
+    now = outline(training).now
+    needed = limits.far if not right else limits.learned
+    if best > guess + limits.better * (1 - guess) or now > (1 - needed) * chance.level:
+        return
+    answers = f", {right[0].key} never above {number(best)}" if right else ""
+    yield nothing_generalises.finding(
+        f"{held_out.key} was never below that of a blind guess ({chance}){answers}, while the training loss fell to "
+        f"{number(now)}.",
+        first_step=held_out.first_step,
+        last_step=held_out.last_step,
+        confidence=0.9 * how_sure(chance.level / max(now, 1e-12), 0.5),
+        evidence={"lowest": lowest, "chance": chance.level, "known": chance.known, "training": now},
+        series=[held_out.key, training.key, *(each.key for each in right[:1])],
+        could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+        try_=[
+            "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from "
+            "their inputs can only be learned by heart.",
+            "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
+        ],
+    )
+
+
+def _level(run: Run, right: list[Series], losses: tuple[float, float]) -> Chance | None:
+    """The level of a guess among classes: of the settings, or inferred from the accuracies and one of the losses."""
+    known = known_chance(run.config)
+    if known is not None:
+        return known if known.classes >= 2 else None
+    classes = next((found for loss in losses if (found := guessed_classes(right, loss))), 0)
+    return Chance(math.log(classes), f"ln {classes:,}", known=False, classes=classes) if classes else None

@@ -1,0 +1,102 @@
+"""The first loss is far above that of a blind guess: the network begins by being sure and wrong.
+
+## What it sees
+A first loss that is several times the loss of a guess among the classes, which are known.
+
+## Why it matters
+A network that knows nothing should begin at ln K. One that begins far above answers with large scores at random: its
+last layer, a scale or its inputs are too large. The first steps go into unlearning that, with gradients as large as the
+outputs, and often do lasting harm (dead units, saturated softmax).
+
+## How it decides
+The number of classes is known, the first reading was taken within the first `soon` steps, and it is `times` the loss
+of a guess or more. The loss must be one of answers: of tokens, of a watched classifier, or beside an accuracy, and not
+made of parts (detection, segmentation). One that never comes below a guess may be a sum over samples, and is not
+judged. It is a warning where `long` of the run and `steps` steps were spent above a guess, and a note otherwise.
+
+## When it is wrong
+Losses with extra terms (regularisation, auxiliary heads) that begin large by design.
+
+## What to try
+1. Start the last layer smaller (weights divided by ten, bias zero), until the first loss is near ln K.
+2. Normalise the inputs; look for a scale or temperature that multiplies the scores.
+
+## Example
+>>> from bedside.testing import a_run
+>>> loss, accuracy = [41.0 * 0.97**k + 0.8 for k in range(300)], [0.1, 0.3, 0.5, 0.6]
+>>> print(*wrong_initial_loss.check(a_run(loss=loss, val_accuracy=accuracy, config={"classes": 10})))
+LOS114 wrong-initial-loss: The loss began at 41.8, 18 times that of a blind guess (ln 10 = 2.303), and was above it \
+for 109 steps.
+
+## References
+- Karpathy (2019), A recipe for training neural networks: verify the loss at initialisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.analysis.accuracy_and_loss import accuracies
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.statistics import how_sure, outline
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.run import Run
+from bedside.rules.base import rule
+from bedside.wording import number, steps
+
+WATCHED = "bedside"  # the classes of a watched run were read off its cross-entropy; those of a log are a setting
+
+
+@dataclass(frozen=True)
+class Limits:
+    fewest: int = 20  # readings of the training loss
+    soon: int = 10  # steps: later readings are of a network that was trained already
+    times: float = 5.0  # the loss of a guess: healthy first losses, on raw inputs too, are within 4
+    long: float = 0.05  # of the run spent above a guess
+    steps: int = 20  # above a guess: a start can be loud and over soon
+
+
+@rule("LOS114", severity=Severity.WARNING, needs=[], limits=Limits())
+def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    series = training_loss_to_fall(run, limits.fewest)
+    chance = known_chance(run.config)
+    if chance is None or chance.classes < 2:
+        raise NotEnough("the number of classes (num_classes or vocab_size in the settings)")
+    if not _of_answers(run):
+        raise NotEnough("a loss of answers only: an accuracy beside it, and no parts")
+    if run.axis != "step" or series.first_step > limits.soon:
+        raise NotEnough(f"a loss of the first {limits.soon} steps")
+    first, curve = float(series.values[0]), outline(series)
+    if first < limits.times * chance.level or curve.best >= chance.level:
+        return
+    below = int(np.argmax(curve.values < chance.level))
+    spent = int(curve.steps[below]) - series.first_step
+    lasting = spent >= max(limits.steps, limits.long * run.steps)
+    yield wrong_initial_loss.finding(
+        f"The loss began at {number(first)}, {number(first / chance.level, 2)} times that of a blind guess ({chance}), "
+        f"and was above it for {steps(spent, run.axis)}.",
+        severity=None if lasting else Severity.NOTE,
+        first_step=series.first_step,
+        last_step=int(curve.steps[below]),
+        confidence=how_sure(first / chance.level, limits.times / 1.5),
+        evidence={"first": first, "chance": chance.level, "steps_above": spent},
+        series=[series.key, "grad_norm"],
+        could_also_be=("inputs that are not normalised: print their mean and standard deviation.",),
+        try_=(
+            f"Start the last layer smaller (weights divided by ten, bias zero), until the first loss is near "
+            f"{number(chance.level)}.",
+            "Look for a scale or a temperature that multiplies the scores.",
+        ),
+    )
+
+
+def _of_answers(run: Run) -> bool:
+    """Whether the loss is that of answers among the classes, as far as the run tells."""
+    tokens = any(key.rsplit(".", 1)[-1] in ("vocab_size", "padded_vocab_size") for key in run.config)
+    told = tokens or run.format == WATCHED or bool(accuracies(run) or accuracies(run, "train"))
+    return told and not run.matching("part/")

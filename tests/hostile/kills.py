@@ -1,0 +1,61 @@
+"""Kill a real training with -9 at a moment that nobody chose, and count what its record lacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hostile.programs import TRAINING
+
+import bedside
+
+# Steps of half a millisecond, of a few, and of a quarter of a second; every report is written after the step it is of.
+PACES = {"quick": 0.0, "usual": 0.005, "slow": 0.25}
+REPORTING = """
+import os
+pace, evaluates = float(sys.argv[2]), sys.argv[3] == "evaluates"
+monitor = bedside.watch(model, optimizer, run_dir=sys.argv[1], quiet=True)
+for step in range(10**9):
+    train(1)
+    os.write(1, f"{step} {time.time()}\\n".encode())
+    time.sleep(pace)
+    if evaluates and step % 100 == 99:
+        monitor.log(val_loss=1.0)
+"""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What was lost: seconds from the first step that the record lacks to the last one that was reported."""
+
+    steps: int
+    recorded: int
+    lost_seconds: float
+
+
+def kill_after(folder: Path, seconds: float, pace: str, *, evaluates: bool = False) -> Kill:
+    """Train for so long after the first step, kill, and compare the record with what was reported."""
+    reports = folder.with_suffix(".reports")
+    with reports.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-c", TRAINING + REPORTING, str(folder), str(PACES[pace]), "evaluates" * evaluates],
+            stdout=said,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        while not reports.stat().st_size:
+            assert process.poll() is None
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    *lines, _ = reports.read_text().split("\n")
+    reported = {int(step): float(when) for step, when in map(str.split, lines)}
+    run = bedside.load(folder)
+    assert run.loss.steps.tolist() == list(range(run.steps)), "no hole, no torn row"
+    lost = [when for step, when in reported.items() if step >= run.steps]
+    return Kill(len(reported), run.steps, max(reported.values()) - lost[0] if lost else 0.0)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+
+from bedside.finding import NotExamined, Severity
+from bedside.record.run import Event
+from bedside.rules.learning_rate_leap import learning_rate_leap
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+DOWN = np.linspace(1e-3, 2e-5, 200)
+FALL = 1.0 + 3.0 * np.exp(-np.arange(200) / 50)
+RESUMED = [Event(200, "resume")]
+
+
+def noisy(curve):
+    return curve * np.exp(0.02 * RNG.normal(size=len(curve)))
+
+
+def test_speaks_when_the_schedule_began_anew_at_a_resume():
+    run = a_run(loss=noisy(np.r_[FALL, np.full(100, 1.9)]), lr=np.r_[DOWN, np.full(100, 1e-3)], events=RESUMED)
+    (finding,) = learning_rate_leap.check(run)
+    assert finding.first_step == 200
+    assert finding.severity == Severity.WARNING
+    assert "50-fold" in finding.message
+    assert "state_dict" in finding.try_[0]
+
+
+def test_is_a_note_when_the_loss_came_back():
+    back = np.r_[FALL, 0.8 + 1.5 * np.exp(-np.arange(200) / 30)]
+    (finding,) = learning_rate_leap.check(a_run(loss=noisy(back), lr=np.r_[DOWN, DOWN], events=RESUMED))
+    assert finding.severity == Severity.NOTE
+
+
+def test_speaks_without_a_known_resume_if_the_rate_came_down_in_vain():
+    worse = np.r_[FALL, 2.2 + 0.5 * np.exp(-np.arange(200) / 30)]
+    assert learning_rate_leap.check(a_run(loss=noisy(worse), lr=np.r_[DOWN, DOWN]))
+
+
+def test_stays_silent_in_warm_restarts():
+    cycles = np.tile(DOWN, 4)
+    loss = np.concatenate([0.9**k * (1 + 0.6 * np.exp(-np.arange(200) / 30)) for k in range(4)])
+    assert learning_rate_leap.check(a_run(loss=noisy(loss), lr=cycles)) == []
+    one = np.r_[FALL, np.full(60, 1.8)]
+    assert learning_rate_leap.check(a_run(loss=noisy(one), lr=np.r_[DOWN, np.full(60, 1e-3)])) == []
+
+
+def test_stays_silent_in_a_warm_up_and_when_the_loss_does_not_mind():
+    warm = np.r_[np.geomspace(1e-7, 1e-3, 10), DOWN]
+    assert learning_rate_leap.check(a_run(loss=noisy(np.r_[[4.0] * 10, FALL]), lr=warm)) == []
+    calm = a_run(loss=noisy(np.r_[FALL, np.full(100, 1.0)]), lr=np.r_[DOWN, np.full(100, 1e-3)], events=RESUMED)
+    assert learning_rate_leap.check(calm) == []
+
+
+def test_is_not_examined_on_a_few_rates():
+    assert isinstance(learning_rate_leap.examine(a_run(loss=FALL, lr=[1e-3] * 5)), NotExamined)

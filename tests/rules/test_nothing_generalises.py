@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.nothing_generalises import nothing_generalises
+from bedside.testing import a_run
+
+RNG = np.random.default_rng(0)
+BY_HEART = 0.1 + 2.2 * np.exp(-np.arange(200) / 60)
+WORSE = np.log(10) * np.linspace(1.01, 1.6, 20)
+GUESSES = 0.1 + 0.005 * RNG.normal(size=20)
+KNOWN = {"classes": 10}
+
+
+def test_speaks_when_only_single_examples_are_learned_by_heart():
+    (finding,) = nothing_generalises.check(a_run(loss=BY_HEART, val_loss=WORSE, val_accuracy=GUESSES))
+    assert "never below that of a blind guess (ln 10 = 2.303)" in finding.message
+    assert "shuffled" in finding.try_[0]
+
+
+def test_speaks_of_a_training_loss_that_creeps_below_a_guess():
+    creeping = np.linspace(2.31, 2.15, 300)
+    assert nothing_generalises.check(a_run(loss=creeping, val_loss=WORSE, val_accuracy=GUESSES, config=KNOWN))
+
+
+def test_needs_no_accuracy_where_the_classes_are_known():
+    assert nothing_generalises.check(a_run(loss=BY_HEART, val_loss=WORSE, config=KNOWN))
+    assert nothing_generalises.check(a_run(loss=BY_HEART, val_loss=WORSE)) == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "val", "accuracy"),
+    [
+        (BY_HEART, np.r_[np.linspace(2.3, 1.2, 6), np.linspace(1.2, 2.9, 14)], np.linspace(0.1, 0.6, 20)),
+        (BY_HEART, WORSE, np.linspace(0.3, 0.6, 20)),
+        (2.303 + 0.01 * RNG.normal(size=200), [2.303] * 20, GUESSES),
+        (BY_HEART, BY_HEART[::10], np.linspace(0.1, 0.9, 20)),
+    ],
+    ids=["overfitting after a best", "answers are right", "training is at chance too", "it generalises"],
+)
+def test_stays_silent(loss, val, accuracy):
+    assert nothing_generalises.check(a_run(loss=loss, val_loss=val, val_accuracy=accuracy, config=KNOWN)) == []
+
+
+def test_is_not_examined_with_few_evaluations():
+    assert isinstance(nothing_generalises.examine(a_run(loss=BY_HEART, val_loss=[2.3] * 3)), NotExamined)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.wrong_initial_loss import wrong_initial_loss
+from bedside.testing import a_run
+
+LOUD = 0.8 + 40 * np.exp(-np.arange(300) / 30)
+RIGHT = np.linspace(0.1, 0.7, 10)
+KNOWN = {"num_classes": 10, "classes": 10}
+
+
+def test_speaks_when_the_start_is_loud_and_lasts():
+    (finding,) = wrong_initial_loss.check(a_run(loss=LOUD, val_accuracy=RIGHT, config=KNOWN))
+    assert finding.severity == Severity.WARNING
+    assert "18 times that of a blind guess" in finding.message
+
+
+def test_is_a_note_when_the_start_is_soon_over():
+    soon = 0.8 + 40 * np.exp(-np.arange(2000) / 5)
+    (finding,) = wrong_initial_loss.check(a_run(loss=soon, val_accuracy=RIGHT, config=KNOWN))
+    assert finding.severity == Severity.NOTE
+
+
+def test_speaks_of_tokens_without_an_accuracy():
+    tokens = 4 + 300 * np.exp(-np.arange(300) / 30)
+    assert wrong_initial_loss.check(a_run(loss=tokens, config={"model.vocab_size": 50257}))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [2.4 * np.exp(-np.arange(300) / 100), np.full(300, 0.4), LOUD + 30],
+    ids=["begins at a guess", "trained before", "a sum that never comes below"],
+)
+def test_stays_silent(loss):
+    assert wrong_initial_loss.check(a_run(loss=loss, val_accuracy=RIGHT, config=KNOWN)) == []
+
+
+def test_is_not_examined_on_a_loss_of_parts_or_without_classes():
+    parts = a_run(loss=LOUD, val_accuracy=RIGHT, config=KNOWN, **{"part/box_loss": LOUD})
+    log = a_run(loss=LOUD, config=KNOWN)
+    log.format = "csv"
+    for run in (parts, log, a_run(loss=LOUD, val_accuracy=RIGHT)):
+        assert isinstance(wrong_initial_loss.examine(run), NotExamined)
