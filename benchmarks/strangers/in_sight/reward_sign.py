@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 FAMILY = "reinforcement"
-EXPECTS = ("metric-loss-disagreement", "unbounded-negative-loss", "metric-at-its-worst", "lost-progress")
+EXPECTS = ("worsening-metric", "metric-loss-disagreement", "unbounded-negative-loss", "lost-progress")
 
 
 def main(watch, faulty):

@@ -99,6 +99,7 @@ from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
+from bedside.rules.worsening_metric import worsening_metric
 from bedside.rules.wrong_initial_loss import wrong_initial_loss
 
 CATALOGUE: tuple[Rule, ...] = (
@@ -135,6 +136,7 @@ CATALOGUE: tuple[Rule, ...] = (
     metric_loss_disagreement,
     category_gap,
     nothing_generalises,
+    worsening_metric,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,

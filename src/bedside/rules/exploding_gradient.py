@@ -11,7 +11,8 @@ still, and the run ends in NaN.
 A reading is hot when it is `factor` times the median of all readings before it (no absolute number: healthy runs have
 norms of 1e5). Hot readings count when they last to the end, come `again` and again, or ruin the loss for good; and only
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
-one that it recovers from is loss-spike's business, and slow growth (tenfold while the learning rate decays) is normal.
+one that it recovers from is loss-spike's business, one that comes with inputs of another shape is another task's, and
+slow growth (tenfold while the learning rate decays) is normal.
 Readings that are `monstrous` times the median before them, or not finite, are no lone spikes when they make `often` of
 all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
@@ -50,6 +51,7 @@ from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import judged_loss, training_loss
 from bedside.analysis.statistics import median, noise_level
+from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -94,7 +96,8 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     hot[: limits.past] = False
     bursts = _bursts(hot, np.isfinite(norms.values))
     loss = judged_loss(run)
-    felt = [burst for burst in bursts if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
+    own = [burst for burst in bursts if not task_changed(run, int(norms.steps[burst.start]))]
+    felt = [burst for burst in own if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
     if not felt:
         yield from _again_and_again(run, norms, usual, limits) or _from_the_start(run, norms, limits)
         return

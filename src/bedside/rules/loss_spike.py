@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.statistics import Spike, how_sure, in_blocks, spikes
 from bedside.analysis.statistics.outline import PLACES
+from bedside.analysis.task_changes import task_changed
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -147,8 +148,10 @@ def _share(series: Series, spike: Spike) -> float:
 
 
 def _explained(run: Run, series: Series, spike: Spike, limits: Limits) -> bool:
-    """By a resume or a raised learning rate, in the readings just around its beginning."""
+    """By a resume, a raised learning rate or another task, in the readings just around its beginning."""
     step, gap = int(series.steps[spike.first]), int(series.steps[spike.first] - series.steps[spike.first - 1])
     if any(step - 2 * gap <= event.step <= step + gap for event in run.events_of("resume")):
+        return True
+    if task_changed(run, step):
         return True
     return learning_rate(run, step + gap) > limits.raised * learning_rate(run, step - 4 * gap, step - 2 * gap)

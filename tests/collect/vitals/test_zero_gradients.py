@@ -49,3 +49,16 @@ def test_a_module_that_is_dead_as_a_whole_is_left_to_other_rules(tmp_path):
             return self.alive(x) + 0 * self.dead(x)
 
     assert not told(tmp_path, Dead())
+
+
+def test_a_bias_that_cancels_is_not_named(tmp_path):
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(3, 1)
+
+        def forward(self, x):
+            real, fake = self.last(x[:2]), self.last(x[2:])
+            return (fake.mean() - real.mean() + 2).sqrt()
+
+    assert not told(tmp_path, Critic())

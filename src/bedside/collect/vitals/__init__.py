@@ -32,6 +32,7 @@ from bedside.collect.vitals.schedulers import Schedulers
 from bedside.collect.vitals.shared_parameters import SharedParameters
 from bedside.collect.vitals.single_samples import SingleSamples
 from bedside.collect.vitals.target_range import TargetRange
+from bedside.collect.vitals.task_changes import TaskChanges
 from bedside.collect.vitals.zero_gradients import ZeroGradients
 
 COLLECTORS: tuple[type[Collector], ...] = (
@@ -65,4 +66,5 @@ COLLECTORS: tuple[type[Collector], ...] = (
     FrozenWeights,
     SharedParameters,
     ZeroGradients,
+    TaskChanges,
 )

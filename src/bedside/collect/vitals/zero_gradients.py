@@ -31,6 +31,8 @@ class ZeroGradients(Collector):
         super().__init__(patient)
         self._due = False
         self._names: list[str] = []
+        # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
+        self._matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1}
         self._largest: Tensor | None = None
         self._looked = 0
         self._waiting: list[tuple[int, int, list[str], Ticket]] = []
@@ -71,7 +73,7 @@ class ZeroGradients(Collector):
             alive = {
                 name.rpartition(".")[0] for name, is_zero in zip(names, ticket.numbers, strict=True) if not is_zero
             }
-            beside = [name for name in zero if name.rpartition(".")[0] in alive]
+            beside = [name for name in zero if name.rpartition(".")[0] in alive and name in self._matrices]
             if beside != self._told:
                 self._told = beside
                 yield Event(step, "zero_gradients", {"names": beside, "looks": looked}, time.time())

@@ -1,0 +1,77 @@
+"""When the task itself changes: inputs of another shape (a curriculum), or another optimizer that takes over.
+
+A loss that leaps there is another loss, and a gradient that grows there is another gradient. Told once for each change
+that lasts; a shape that changes all the time (sentences of any length) is no change of task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from torch.optim import Optimizer
+
+from bedside.collect.collector import Collector, Patient
+from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.vitals.inputs import first_input
+from bedside.record.run import Event
+
+LASTING = 10  # steps of one optimizer alone that make a stretch
+LOOKS = 4  # of inputs of one shape: on the fast path one step in many is looked at
+MOST = 20  # changes: more are the way the data come
+
+
+class TaskChanges(Collector):
+    """Follows the shape of the first input, without the batch, and which optimizer steps."""
+
+    name = "task changes"
+    sampled = False
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient)
+        self._shape = Stretch("input shape", LOOKS)
+        self._optimizer = Stretch("optimizer", LASTING)
+        self._several = len(patient.optimizers) > 1
+        self._news: list[Event] = []
+
+    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+        if not forward.grad or forward.validating or self._shape.changes >= MOST:
+            return
+        batch = first_input((forward.args, forward.kwargs))
+        if batch is not None:
+            self._shape.add(str(list(batch.shape[1:])), self.patient.step, self._news)
+
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+        if self._several and self._optimizer.changes < MOST:
+            number = next((i for i, each in enumerate(self.patient.optimizers) if each is optimizer), -1)
+            self._optimizer.add(str(number), self.patient.step, self._news)
+
+    def events(self) -> Iterable[Event]:
+        news, self._news = self._news, []
+        return news
+
+
+class Stretch:
+    """The same value, look after look; a change counts when the old and the new value each lasted."""
+
+    def __init__(self, what: str, lasting: int) -> None:
+        self.changes = 0
+        self._what = what
+        self._lasting = lasting
+        self._settled: str | None = None  # the value of the last stretch that lasted
+        self._last = 0  # step at which it was last seen
+        self._value: str | None = None
+        self._since = self._seen = 0
+
+    def add(self, value: str, step: int, news: list[Event]) -> None:
+        if value != self._value:
+            self._value, self._since, self._seen = value, step, 0
+        self._seen += 1
+        if value == self._settled:
+            self._last = step
+        elif self._seen == self._lasting:
+            if self._settled is not None:
+                self.changes += 1
+                facts = {"what": self._what, "before": self._settled, "after": value, "last_seen": self._last}
+                news.append(Event(self._since, "task_change", facts, time.time()))
+            self._settled, self._last = value, step
