@@ -25,7 +25,7 @@ def sgd(model):
 
 
 def troubles(run):
-    ordinary = {"coverage", "mode", "cost", "accumulation", "nonlinearities"}
+    ordinary = {"coverage", "mode", "cost", "accumulation", "nonlinearities", "answers_in_place"}
     return {event.kind for event in run.events} - ordinary
 
 
