@@ -138,7 +138,7 @@ def test_the_step_before_is_blamed_when_the_weights_are_all_bad(tmp_path):
     assert len(later.data["weights"]) >= 6
 
 
-@pytest.mark.xfail(strict=False, reason="a probe's forward takes from the iterator that this model shares with the program")
+@pytest.mark.xfail(strict=False, reason="a probe's forward takes from the iterator that the program shares")
 def test_a_forward_that_cannot_be_repeated_is_said_and_harms_nobody(tmp_path):
     batches = iter(range(BAD_STEP + 1))
 
