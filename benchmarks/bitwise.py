@@ -203,7 +203,9 @@ def main() -> int:
     print(f"\n{len(rows)} trainings: {len(different)} different when watched, {len(unrepeatable)} not repeatable")
     if not options.names and not options.part:
         with RESULTS.open("w", newline="") as file:
-            table = csv.DictWriter(file, ["part", "training", "steps", "result"], extrasaction="ignore", lineterminator="\n")
+            table = csv.DictWriter(
+                file, ["part", "training", "steps", "result"], extrasaction="ignore", lineterminator="\n"
+            )
             table.writeheader()
             table.writerows(rows)
     return 1 if different else 0

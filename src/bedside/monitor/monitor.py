@@ -25,6 +25,7 @@ from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
+from bedside.collect.probes import Probes
 from bedside.collect.reading.device_queue import DeviceQueue
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.partial_updates import PARTS
@@ -119,6 +120,7 @@ class Monitor:
         quiet: bool = False,
         settings: Settings | None = None,
         sinks: Sequence[Sink] = (),
+        probes: bool = True,
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -142,9 +144,9 @@ class Monitor:
         self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
-        self._forward_hooks = ForwardHooks(model)
+        self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
         self._context = context = WatchContext(
-            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank
+            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank, allowed
         )
         self._collectors = CollectorSet(collectors, context, self._events.failed)
         if sinks and rank == 0:

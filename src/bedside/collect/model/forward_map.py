@@ -12,11 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from bedside.collect.reading.graph_values import number_of
-
-now = torch.autograd._get_sequence_nr  # the number that the next operation of this thread will have
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from typing import Any
 import torch
 
 # These only hand on what they were given.
-MOVES = frozenset(
-    f"{name}Backward{version}"
-    for name in ("View", "UnsafeView", "T", "Transpose", "Permute", "Expand", "Squeeze", "Unsqueeze", "Select", "Slice")
-    + ("Cat", "Stack", "Clone", "Split", "SplitWithSizes", "Unbind", "Alias", "AsStrided", "Reshape", "ReshapeAlias")
-    for version in (0, 1, 2)
+_MOVES = (
+    "View UnsafeView T Transpose Permute Expand Squeeze Unsqueeze Select Slice Cat Stack Clone Split SplitWithSizes "
+    "Unbind Alias AsStrided Reshape ReshapeAlias"
 )
+MOVES = frozenset(f"{name}Backward{version}" for name in _MOVES.split() for version in (0, 1, 2))
 KEEPS = MOVES | {"NegBackward0", "AbsBackward0", "ReluBackward0", "MaxPool2DWithIndicesBackward0", "ToCopyBackward0"}
 SUMS = {"AddBackward0", "SubBackward0", "AddBackward1", "SubBackward1"}
 PRODUCTS = {"MulBackward0": ("self", "other"), "MulBackward1": ("self", "other")}
