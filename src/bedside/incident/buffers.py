@@ -40,5 +40,5 @@ class BuffersBefore:
     def _note_moving(self) -> None:
         now = dict(self._model.named_buffers())
         for name, before in self._buffers.items():
-            if now.get(name) is not before or before._version != self._versions[name]:
+            if name not in now or now[name] is not before or now[name]._version != self._versions[name]:
                 self._moving.add(name)
