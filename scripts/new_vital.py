@@ -63,9 +63,9 @@ class {title}(Collector):
 
     def rows(self) -> Iterator[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
+        for step, owners, pending in waiting:
             columns = [("{name}", owner) for owner in owners]
-            yield RowSet("{name}", columns, [step], ticket.numbers.reshape(1, -1))
+            yield RowSet("{name}", columns, [step], pending.numbers.reshape(1, -1))
 
     def _owners(self) -> Iterator[tuple[str, list[Tensor]]]:
 {owners}
