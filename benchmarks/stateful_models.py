@@ -268,7 +268,7 @@ class MovingAverage(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.training:
             self.calls += 1
-            self.mean.lerp_(x.detach().nan_to_num().mean(0), 1.0 / float(self.calls))
+            self.mean.lerp_(x.detach().float().nan_to_num().mean(0), 1.0 / float(self.calls))
         return x - self.mean
 
 

@@ -330,6 +330,12 @@ class Monitor:
             self._reported_at = self.step
             self._report()
 
+    def close_for_another(self) -> None:
+        """The same model is watched anew (a notebook cell that was run again): end without a report."""
+        if not self._closed and os.getpid() == self._pid:
+            self._printer.silent = True
+            self.close(finished=None)
+
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
@@ -371,6 +377,7 @@ class Monitor:
 
     @_unharmed
     def before_backward(self, tensors: Any, gradient: Any) -> None:
+        self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
         self._losses.before(tensors, gradient, parameters)

@@ -12,10 +12,13 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.forward_hooks import unwrapped
+from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
-from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
+from bedside.errors import BadModel, BadOption, BedsideError, say, unknown_name
 from bedside.finding import Finding
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
@@ -44,6 +47,7 @@ def watch(
     quiet: bool = False,
     sinks: Sequence[Sink] = (),
     serve: bool = False,
+    probes: bool = True,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -63,6 +67,8 @@ def watch(
         sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
         serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
             Needs `pip install 'bedside[live]'`.
+        probes: Run the few trials that need a forward of their own (does the model see the future, do samples mix) on a
+            copy of the model. With False, what they would show is reported as not examined.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
@@ -71,7 +77,7 @@ def watch(
         if serve:
             check_live_page()
         monitor = _watch(
-            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks, probes
         )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
@@ -92,6 +98,7 @@ def _watch(
     config: Mapping[str, Any] | None,
     quiet: bool,
     sinks: Sequence[Sink],
+    probes: bool,
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
     _check_sinks(sinks)
@@ -106,27 +113,42 @@ def _watch(
             expected="run_dir= for a new run, or resume= to continue an old one",
             try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
         )
+    _close_older(model, quiet)
     if resume is not None:
         store = Store.resume(Path(resume), rank)
     else:
         store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
-    store.environment(environment(device=_device(model), seed=torch.initial_seed()))
-    return Monitor(
-        model,
-        optimizers,
-        store,
-        rank=rank,
-        config={**_known_about(model, optimizers), **(config or {})},
-        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
-        + [Histograms] * bool(histograms),
-        gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
-        updates=wanted is None or bool(wanted & NEEDS_UPDATES),
-        budget=budget,
-        on_finding=on_finding,
-        quiet=quiet,
-        settings=settings,
-        sinks=sinks,
-    )
+    try:
+        store.environment(environment(device=_device(model), seed=torch.initial_seed()))
+        return Monitor(
+            model,
+            optimizers,
+            store,
+            rank=rank,
+            config={**_known_about(model, optimizers), **(config or {})},
+            collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
+            + [Histograms] * bool(histograms),
+            gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
+            updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+            budget=budget,
+            on_finding=on_finding,
+            quiet=quiet,
+            settings=settings,
+            sinks=sinks,
+            probes=probes,
+        )
+    except BaseException:  # what cannot be watched must not leave a folder that refuses the next attempt
+        store.close(finished=False) if resume is not None else store.discard()
+        raise
+
+
+def _close_older(model: nn.Module, quiet: bool) -> None:
+    """One monitor per model: a notebook cell that is run again means the new one."""
+    for older in list(MONITORS):
+        if unwrapped(older.model) is unwrapped(model):
+            older.close_for_another()
+            if not quiet:
+                say(f"bedside: this model is watched anew; the record in {older.run_dir} is closed.")
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
@@ -219,9 +241,8 @@ def _device(model: nn.Module) -> str:
 def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
     plain = (bool, int, float, str)
     return {
-        "model": type(getattr(model, "module", model)).__name__,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "model": type(unwrapped(model)).__name__,
+        **parameter_counts(model),
         "optimizers": [
             {
                 "name": type(optimizer).__name__,
