@@ -63,11 +63,13 @@ class Guard:
         decided: Decided,
         *,
         scaler: Callable[[], Any] = lambda: None,
+        undo: Callable[[bool | Tensor], None] = lambda bad: None,
         wait: bool | None = None,
     ) -> None:
         self._check = check
         self._decided = decided
         self._scaler = scaler
+        self._undo = undo  # what else the step has changed: buffers that move in the forward
         self._wait = wait  # whether the host reads the answer; by default where that costs nothing
         self._ranks = Ranks()
         self._taken: list[tuple[Tensor, Tensor]] = []  # gradients that are put back after the step
@@ -118,12 +120,15 @@ class Guard:
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
         if self._reads(flag, optimizer, fused):
             bad = bool(flag)
-            self._decided(bad, optimizer)
+            if bad:
+                self._undo(True)
+            self._decided(bad, optimizer)  # may raise
             if bad:
                 self._take_away(optimizer)
             return
         self._decided(flag, optimizer)
         self._device_flag = flag.to(torch.float32)
+        self._undo(self._device_flag)
         if fused:
             optimizer.found_inf, optimizer.grad_scale = self._device_flag, None
         else:
