@@ -361,6 +361,8 @@ class Monitor:
                 self.leave_fast_path()
             finally:
                 self._timed = False
+        if forward.grad and not forward.validating:
+            self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
 
     @_unharmed

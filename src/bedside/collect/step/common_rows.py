@@ -18,14 +18,15 @@ from torch import Tensor
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.step.clipping import ClipCall, Clipped, clipped
 from bedside.collect.step.fast_path import FastSteps
-from bedside.collect.step.loss import Divisors
-from bedside.collect.step.step_data import Number, StepData, number
+from bedside.collect.step.step_data import StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
 Rows = NDArray[np.float64]
 Columns = Mapping[Key, Sequence[float] | Rows]
-LossOf = Callable[[Sequence[Number], Sequence[Divisors]], float]
+LossOf = Callable[
+    [StepData], Sequence[tuple[float, int]]
+]  # per optimizer: its loss, and how many micro-batches made it
 
 CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
 NORMS = [("grad_norm", ""), ("grad_norm_clipped", "")]
@@ -112,17 +113,17 @@ def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | No
 
 
 def _of_step(data: StepData, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
-    parts = [loss_of(values, divisors) for values, divisors in zip(data.losses, data.divisors, strict=True)]
+    parts = loss_of(data)
     found: dict[Key, Sequence[float]] = {
-        ("loss", ""): [sum(parts) if parts else MISSING],
-        ("micro_batches", ""): [max(map(len, data.losses)) if parts else MISSING],
+        ("loss", ""): [sum(loss for loss, _ in parts) if parts else MISSING],
+        ("micro_batches", ""): [max(count for _, count in parts) if parts else MISSING],
         ("grads_not_zeroed", ""): [MISSING if data.grads_not_zeroed is None else data.grads_not_zeroed],
         ("step_time", ""): [data.seconds if data.seconds == data.seconds else MISSING],
         ("epoch", ""): [MISSING if data.epoch is None else data.epoch],
     }
     found |= {("lr", owner): [number(rate)] for owner, rate in (data.rates or {}).items()}
     if len(parts) > 1:
-        found |= {("loss", f"optimizer_{i}"): [part] for i, part in enumerate(parts)}
+        found |= {("loss", f"optimizer_{i}"): [loss] for i, (loss, _) in enumerate(parts)}
     if (clip := clips.get(data.step)) is not None:
         found |= {key: [value] for key, value in zip(CLIP, _clip_values(clip), strict=True)}
         if clip.whole and not data.gradients:  # a call over all gradients knew their norm

@@ -131,6 +131,7 @@ class FastPathControl:
             self.hook_step_begins()
         self.settle()
         for forward in self._context.forward_hooks.leave_fast_path():
+            self._losses.forward_began()
             self._collectors.notify("forward_begins", forward)
         if fast_path.call is not None:
             function, args, kwargs = fast_path.call

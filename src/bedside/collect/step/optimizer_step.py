@@ -208,6 +208,8 @@ class StepListener:
             losses = [put(value) if isinstance(value, Tensor) else value for value in observed.values]
             data.losses = (*data.losses, losses)
             data.divisors = (*data.divisors, observed.divisors)
+            origins = [origin and origin.queued(self._queue) for origin in observed.origins]
+            data.origins = (*data.origins, (origins, observed.forwards))
         if observed.grads_not_zeroed is not None:
             data.grads_not_zeroed = observed.grads_not_zeroed
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.step.clipping import ClipCall
+from bedside.collect.step.loss_parts import Origin
 
 Members = NDArray[np.int64] | None  # positions in the layout; None: all
 Number = float | PendingValue
@@ -57,8 +58,9 @@ class StepData:
     layout: Layout
     epoch: float | None = None
     seconds: float = float("nan")
-    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its micro-batches
+    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its backward passes
     divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
+    origins: Sequence[tuple[Sequence[Origin | None], int]] = ()  # how they were made, and by how many forwards
     grads_not_zeroed: bool | None = None
     rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
     clips: Sequence[tuple[ClipCall, Number]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -15,8 +16,9 @@ from bedside.collect.reading.partial_updates import PARTS, Round
 from bedside.collect.step.clipping import Clipped, clipped
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
-from bedside.collect.step.loss import Accumulation, Divisors
-from bedside.collect.step.step_data import Number, StepData, number
+from bedside.collect.step.loss import Accumulation
+from bedside.collect.step.loss_parts import LossParts
+from bedside.collect.step.step_data import StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -39,6 +41,7 @@ class StepRows:
         self._steps = 0
         self._all_finite = True
         self._round: Round | None = None
+        self._parts: dict[int, LossParts] = defaultdict(LossParts)  # by the optimizer's turn in a round
 
     def __len__(self) -> int:
         """How many steps wait."""
@@ -72,19 +75,28 @@ class StepRows:
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
         skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in steps_data}
         clips = {b.step: None if skipped[b.step] else _clipped(b) for b in steps_data}
-        rows = core(waiting, clips, self._loss)
+        rows = core(waiting, clips, self._losses)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
         self._scaler([(b, skipped[b.step]) for b in steps_data if b.skipped is not None])
         for read in _reads(waiting, skipped, clips):
             self._norms(read)
         return rows.losses
 
-    def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
+    def _losses(self, data: StepData) -> list[tuple[float, int]]:
+        """For each optimizer that stepped: its loss, and how many micro-batches made it."""
+        return [self._loss(place, data) for place in range(len(data.losses))]
+
+    def _loss(self, place: int, data: StepData) -> tuple[float, int]:
+        values, divisors = data.losses[place], data.divisors[place]
         if len(values) == 1 and self.accumulation.confirmed is None:
-            return number(values[0])
-        loss, divided = self.accumulation.loss_of([number(each) for each in values], divisors)
-        self.divided = self.divided if divided is None else divided
-        return loss
+            return number(values[0]), 1
+        total, most = 0.0, 1
+        for part in self._parts[place].sorted(*data.origins[place]):
+            losses = [sum(number(values[at]) for at in together) for together in part]
+            loss, divided = self.accumulation.loss_of(losses, [divisors[together[0]] for together in part])
+            self.divided = self.divided if divided is None else divided
+            total, most = total + loss, max(most, len(losses))
+        return total, most
 
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:
