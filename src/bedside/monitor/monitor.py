@@ -166,6 +166,7 @@ class Monitor:
             gradients=gradients,
             updates=updates,
         )
+        step_rows.hand_clipping = steps.hand_clipping
         if updates and steps.updates_in_parts:
             recorder.facts({"updates_in_parts": PARTS})
         recorder.replay()
@@ -384,6 +385,7 @@ class Monitor:
         self._forward_hooks.after_backward(ours)
         self._collectors.notify("backward_ended", ours)
         if ours:
+            self._steps.backward_ended()
             self._parameters.backward_ended()
 
     @_unharmed
@@ -394,6 +396,11 @@ class Monitor:
         self._steps.clipped(parameters, max_norm, total_norm)
         if self._collectors.is_handled("clipped"):
             self._collectors.notify("clipped", parameters, max_norm, total_norm)
+
+    @_unharmed
+    def clipped_by_value(self, parameters: Sequence[Tensor], clip_value: float) -> None:
+        self.leave_fast_path()
+        self._steps.clipped_by_value(parameters, clip_value)
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:

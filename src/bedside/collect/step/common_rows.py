@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
-from bedside.collect.step.clipping import ClipCall, Clipped, clipped
+from bedside.collect.step.clipping import Clip, ClipCall, clipped
 from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.step_data import StepData, number
 from bedside.record.missing import MISSING
@@ -62,7 +62,7 @@ class StepBatch:
         return (np.asarray(self.block.ends) + (time.time() - time.perf_counter())).tolist()
 
     @cached_property
-    def clips(self) -> list[Clipped | None]:
+    def clips(self) -> list[Clip | None]:
         """What was clipped at each step, if anything was."""
         if self.norms is None:
             return [None] * len(self.block)
@@ -88,7 +88,7 @@ class Core:
         return losses[~np.isnan(self.rows[:, 1])]  # the number of micro-batches, which is never NaN
 
 
-def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Core:
+def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clip | None], loss_of: LossOf) -> Core:
     """One row a step, in order. `clips` are those of the steps, by step."""
     parts = [_of_batch(each) if isinstance(each, StepBatch) else _of_step(each, clips, loss_of) for each in items]
     sizes = [len(each.block) if isinstance(each, StepBatch) else 1 for each in items]
@@ -112,7 +112,7 @@ def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | No
     return Core(columns, steps, times, rows)
 
 
-def _of_step(data: StepData, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
+def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) -> Columns:
     parts = loss_of(data)
     found: dict[Key, Sequence[float]] = {
         ("loss", ""): [sum(loss for loss, _ in parts) if parts else MISSING],
@@ -151,7 +151,7 @@ def _of_batch(batch: StepBatch) -> Columns:
     return found
 
 
-def _clip_values(clip: Clipped) -> list[float]:
+def _clip_values(clip: Clip) -> list[float]:
     return [clip.threshold, clip.ratio, float(clip.active)]
 
 

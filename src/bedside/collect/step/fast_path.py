@@ -128,6 +128,11 @@ class FastPath:
         self._readings: list[Reading | ReadAtOnce] = []
         self._grads_zeroed = self._check_closely = True
 
+    @property
+    def reads(self) -> bool:
+        """Whether gradients are read at its steps."""
+        return self._reader is not None
+
     def __len__(self) -> int:
         """How many steps have been noted."""
         return len(self._ends)

@@ -102,6 +102,7 @@ class FastPathControl:
             and self._losses.empty
             and self._steps.idle
             and not self._steps.closures
+            and not (self._steps.edits_gradients and self._budget.limit is None)
             and self._context.forward_hooks.fast_path_possible
             and not self._collectors.needs_every_step
             and not any(isinstance(group["lr"], Tensor) for group in optimizers[0].param_groups)

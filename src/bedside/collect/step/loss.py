@@ -68,6 +68,11 @@ class LossListener:
             self._unscaled[id(scaled)] = (scaled, loss.detach(), self._made(loss))
 
     @property
+    def in_later_evaluation(self) -> bool:
+        """Inside an optimizer's step, in another call of its closure than the first."""
+        return self._evaluation_done
+
+    @property
     def waiting(self) -> int:
         """Backward passes since the last step: the micro-batches so far, or gradients that nobody uses."""
         return self._observed.discarded + len(self._observed.values)

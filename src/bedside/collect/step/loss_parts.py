@@ -57,7 +57,7 @@ def origin_of(loss: Tensor) -> Origin:
     if not isinstance(target, Tensor) or target.numel() < MIN_TARGETS:
         return Origin(tuple(names))
     ends = torch.stack(target.detach().aminmax()).double()
-    return Origin(tuple(names), (float(ends[0]), float(ends[1])) if on_cpu(ends) else ends)
+    return Origin(tuple(names), tuple(ends.tolist()) if on_cpu(ends) else ends)
 
 
 class LossParts:

@@ -25,6 +25,18 @@ class Gradients:
     squares: PendingValue
     absent: tuple[int, ...] = ()  # positions whose .grad was None
     scale: PendingValue | None = None  # still multiplied by this loss scale
+    unclipped: bool = False  # read before the clip calls of this step, not after them
+
+
+@dataclass(slots=True)
+class Unclipped:
+    """Squared gradient norms of some parameters before they were clipped by value or by hand."""
+
+    members: Members
+    squares: PendingValue
+    largest: PendingValue  # absolute element
+    threshold: float | None  # of the call; None: there was none, and perhaps no clipping either
+    largest_after: PendingValue | None = None  # where there was none: what the optimizer got
 
 
 @dataclass(slots=True)
@@ -65,6 +77,7 @@ class StepData:
     rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
     clips: Sequence[tuple[ClipCall, Number]] = ()
     gradients: Sequence[Gradients] = ()
+    unclipped: Sequence[Unclipped] = ()
     moves: Sequence[Moves] = ()
     part_moves: Sequence[PartMoves] = ()
     loss_scale: PendingValue | None = None

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading import norm_rows as norms
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
+from bedside.collect.reading.last_weights import LastWeights
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
-from bedside.collect.step.clipping import Clipped, clipped
+from bedside.collect.step.clipping import Clip, clipped, clipped_by_value
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
+from bedside.collect.step.hand_clipping import HandClipping
 from bedside.collect.step.loss import Accumulation
 from bedside.collect.step.loss_parts import LossParts
 from bedside.collect.step.step_data import StepData, number
@@ -31,6 +33,7 @@ class StepRows:
     """Keeps steps until `flush`, then turns them into rows of the record's metric sets."""
 
     def __init__(self, write: Write) -> None:
+        self.hand_clipping = HandClipping()  # the one of the listener, once there is one
         self.accumulation = Accumulation()
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
         self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -41,6 +44,7 @@ class StepRows:
         self._steps = 0
         self._all_finite = True
         self._round: Round | None = None
+        self._weights = LastWeights()
         self._parts: dict[int, LossParts] = defaultdict(LossParts)  # by the optimizer's turn in a round
 
     def __len__(self) -> int:
@@ -74,7 +78,8 @@ class StepRows:
         steps_data = [each for each in waiting if isinstance(each, StepData)]
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
         skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in steps_data}
-        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in steps_data}
+        self.hand_clipping.learn([b for b in steps_data if not skipped[b.step]])
+        clips = {b.step: None if skipped[b.step] else self._clipped(b) for b in steps_data}
         rows = core(waiting, clips, self._losses)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
         self._scaler([(b, skipped[b.step]) for b in steps_data if b.skipped is not None])
@@ -98,6 +103,13 @@ class StepRows:
             total, most = total + loss, max(most, len(losses))
         return total, most
 
+    def _clipped(self, data: StepData) -> Clip | None:
+        """By norm, by value, or by the loop itself."""
+        if data.clips:
+            return clipped([(call, number(total)) for call, total in data.clips])
+        calls = [(each.threshold, each.largest.number) for each in data.unclipped if each.threshold is not None]
+        return clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:
             scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in steps_data]
@@ -118,9 +130,12 @@ class StepRows:
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
         if len(read.moved):
             moves = read.weights, read.updates, after if len(read.moved) == len(after) else after[read.moved]
-            self._rows("moves", norms.MOVES, read, norms.overall_moves(*moves), "f8", read.moved)
-            columns = norms.owned(norms.OWNED_MOVES, layout)
-            self._rows("owned_moves", columns, read, norms.owned_moves(layout, *moves), "f4", read.moved)
+            known = self._weights.fill_in(layout, read.weights, read.stepped)
+            overall, owned = norms.overall_moves(*moves), norms.owned_moves(layout, *moves)
+            if read.stepped is not None and known is not None:
+                norms.leave_out_unread(layout, overall, owned, read.stepped, known)
+            self._rows("moves", norms.MOVES, read, overall, "f8", read.moved)
+            self._rows("owned_moves", norms.owned(norms.OWNED_MOVES, layout), read, owned, "f4", read.moved)
 
     def _part(self, data: StepData) -> None:
         """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
@@ -165,7 +180,7 @@ class StepRows:
 
 
 def _reads(
-    waiting: Sequence[StepData | StepBatch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
+    waiting: Sequence[StepData | StepBatch], skipped: Mapping[int, bool], clips: Mapping[int, Clip | None]
 ) -> Iterator[Read | StepData]:
     """What was read of gradients and updates, in the order of the steps; steps of one layout together, whatever
     fast-path steps were between them. A step's data that measured a part of the updates comes once more by itself."""
@@ -183,7 +198,3 @@ def _reads(
             together.append(each)
         elif each is not None and each.block.layout is not None:
             yield norms.of_batch(each, each.block.layout)
-
-
-def _clipped(data: StepData) -> Clipped | None:
-    return clipped([(call, number(total)) for call, total in data.clips]) if data.clips else None
