@@ -42,7 +42,7 @@ def test_norms_do_not_fall_to_zero_and_back_when_optimizers_take_turns(tmp_path)
 
 
 def test_a_total_is_told_once_all_weights_have_been_read(tmp_path):
-    run, truth = layer_by_layer(tmp_path, lambda step: [0, 0, 0] if step < 10 else [0, 0, 1, 2])
+    run, _ = layer_by_layer(tmp_path, lambda step: [0, 0, 0] if step < 10 else [0, 0, 1, 2])
     assert run.series("param_norm", "0").first_step == 0
     assert run.series("param_norm").first_step > 20
     assert run.series("param_norm", "1").first_step > 20
