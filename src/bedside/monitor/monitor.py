@@ -112,6 +112,7 @@ class Monitor:
         rank: int = 0,
         gradients: bool = True,
         updates: bool = True,
+        by_parameter: bool = False,
         collectors: Sequence[type[Collector]] = (),
         config: Mapping[str, Any] | None = None,
         budget: float | None = None,
@@ -150,7 +151,7 @@ class Monitor:
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
         recorder.facts(config or {})
-        self._step_rows = step_rows = StepRows(recorder.rows)
+        self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
         self.fast_path = FastPath(
             self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
         )

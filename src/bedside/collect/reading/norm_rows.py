@@ -25,6 +25,7 @@ MOVES = [
     for vital in ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio", "nonfinite_params")
 ]
 OWNED_GRADIENTS = ("grad_norm", "grad_norm_clipped")
+BY_PARAMETER = ("grad_norm_by_parameter", "param_norm_by_parameter", "update_norm_by_parameter")
 OWNED_MOVES = ("param_norm", "update_norm", "relative_update_norm", "effective_lr_ratio")
 
 
@@ -156,6 +157,25 @@ def leave_out_unread(
     for vital in (0, 2):  # the norm of the weights, and what is divided by it
         by_owner[:, vital][unread] = MISSING
         overall[~known.all(axis=1), vital] = MISSING
+
+
+def single_gradients(before: Rows, present: NDArray[np.bool_]) -> Rows:
+    """Of each parameter tensor by itself."""
+    return np.where(present, np.sqrt(before), MISSING)
+
+
+def single_moves(
+    weights: Rows, updates: Rows, stepped: NDArray[np.bool_] | None, known: NDArray[np.bool_] | None
+) -> Rows:
+    """The weights of each tensor, then what the step changed of it."""
+    norms, moves = np.sqrt(weights), np.sqrt(updates)
+    norms = norms if known is None else np.where(known, norms, MISSING)
+    moves = moves if stepped is None else np.where(stepped, moves, MISSING)
+    return np.concatenate([norms, moves], axis=1)
+
+
+def by_parameter(vitals: Sequence[str], layout: Layout) -> list[Key]:
+    return [(vital, name) for vital in vitals for name in layout.names]
 
 
 def owned(vitals: Sequence[str], layout: Layout) -> list[Key]:

@@ -32,7 +32,8 @@ SCALER = [("loss_scale", ""), ("skipped", "")]
 class StepRows:
     """Keeps steps until `flush`, then turns them into rows of the record's metric sets."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: Write, *, by_parameter: bool = False) -> None:
+        self._by_parameter = by_parameter  # norms of single tensors too, not only of modules
         self.hand_clipping = HandClipping()  # the one of the listener, once there is one
         self.accumulation = Accumulation()
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
@@ -128,6 +129,9 @@ class StepRows:
         self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
+        if self._by_parameter:
+            columns = norms.by_parameter(norms.BY_PARAMETER[:1], layout)
+            self._rows("single_gradients", columns, read, norms.single_gradients(before, read.present), "f4")
         if len(read.moved):
             moves = read.weights, read.updates, after if len(read.moved) == len(after) else after[read.moved]
             known = self._weights.fill_in(layout, read.weights, read.stepped)
@@ -136,6 +140,10 @@ class StepRows:
                 norms.leave_out_unread(layout, overall, owned, read.stepped, known)
             self._rows("moves", norms.MOVES, read, overall, "f8", read.moved)
             self._rows("owned_moves", norms.owned(norms.OWNED_MOVES, layout), read, owned, "f4", read.moved)
+            if self._by_parameter:
+                columns = norms.by_parameter(norms.BY_PARAMETER[1:], layout)
+                single = norms.single_moves(read.weights, read.updates, read.stepped, known)
+                self._rows("single_moves", columns, read, single, "f4", read.moved)
 
     def _part(self, data: StepData) -> None:
         """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
