@@ -29,8 +29,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 
 
 def largest(weights: Iterable[Tensor]) -> Tensor:
@@ -44,9 +44,9 @@ class {title}(Collector):
     name = "{name}"
     vitals = ("{name}",)
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._waiting: list[tuple[int, list[str], Ticket]] = []
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._waiting: list[tuple[int, list[str], PendingValue]] = []
         self._stepped = False
 
     def attach(self, step: int) -> None:
@@ -59,13 +59,13 @@ class {title}(Collector):
         owners = dict(self._owners())
         if owners and self._stepped:  # watching may also end in the middle of a step
             numbers = torch.stack([largest(weights) for weights in owners.values()])
-            self._waiting.append((step, list(owners), self.freight.put(numbers)))
+            self._waiting.append((step, list(owners), self.queue.put(numbers)))
 
     def rows(self) -> Iterator[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
+        for step, owners, pending in waiting:
             columns = [("{name}", owner) for owner in owners]
-            yield RowSet("{name}", columns, [step], ticket.numbers.reshape(1, -1))
+            yield RowSet("{name}", columns, [step], pending.numbers.reshape(1, -1))
 
     def _owners(self) -> Iterator[tuple[str, list[Tensor]]]:
 {owners}
