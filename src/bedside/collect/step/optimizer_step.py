@@ -63,6 +63,7 @@ class StepListener:
         self._unclipped: list[Unclipped] = []
         self._after_backward: Unclipped | None = None  # as they were when the last backward was over
         self._backwards = 0  # that the last step had
+        self._stepping = False  # inside an optimizer's step, after its gradients were read
         self._evaluations: bool | None = None  # whether closures are evaluated more than once, if there are any
         self._first_evaluation: Gradients | None = None
         self.closures = False  # a step was given a closure, in which its backward runs
@@ -94,7 +95,7 @@ class StepListener:
 
     def backward_ended(self) -> None:
         """One of ours, whose gradients may be edited before the step: clipped by hand, or by the next evaluation."""
-        self._after_backward = None
+        self._after_backward, self._stepping = None, False
         if len(self.optimizers) > 1 or not self._reads_gradients:
             return
         began = time.perf_counter()
@@ -108,7 +109,7 @@ class StepListener:
     def clipped_by_value(self, parameters: Sequence[Tensor], threshold: float) -> None:
         """Before the call."""
         members = members_of(parameters, self.layout)
-        if isinstance(members, bool) or self._losses.in_later_evaluation:
+        if isinstance(members, bool) or self._ignores_clipping:
             return
         self._clips_by_value, self._after_backward = True, None
         if self._reads_gradients:
@@ -117,7 +118,7 @@ class StepListener:
 
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
         members = members_of(parameters, self.layout)
-        if not isinstance(members, bool) and not self._losses.in_later_evaluation:
+        if not isinstance(members, bool) and not self._ignores_clipping:
             self._after_backward = None
             norm = reading(total)
             call = ClipCall(members, float(max_norm))
@@ -133,6 +134,7 @@ class StepListener:
         if data.rates is None:
             self._read_rates(data)
         self._losses.in_step = closure
+        self._stepping = not closure
         self.closures |= closure
         if not closure:
             self._read_gradients(optimizer, data)
@@ -141,6 +143,7 @@ class StepListener:
 
     def after(self, optimizer: Optimizer, closure: bool) -> None:
         data = self._open(optimizer)
+        self._stepping = False
         if closure:  # the backward ran inside the step; its gradients are still there
             self._read_gradients(optimizer, data)
             self._evaluations = self._losses.in_later_evaluation
@@ -193,6 +196,11 @@ class StepListener:
         reader = self._readers[id(optimizer)]
         reader.expect(updates=self.want_updates, left_alone=leaves_gradients_alone(optimizer))
         return reader
+
+    @property
+    def _ignores_clipping(self) -> bool:
+        """Whether it is the optimizer's own business: inside its step, or in a later evaluation of its closure."""
+        return self._stepping or self._losses.in_later_evaluation
 
     @property
     def edits_gradients(self) -> bool:
