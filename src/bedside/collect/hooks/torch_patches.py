@@ -144,7 +144,7 @@ def _clip_value(original: Any) -> Any:
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
-        if not any(fast_path.active and not fast_path.reads for fast_path in _only_fast_path):
+        if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
             for monitor in MONITORS:
                 monitor.clipped_by_value(parameters, clip_value)
         return original(parameters, clip_value, *args, **kwargs)

@@ -129,9 +129,9 @@ class FastPath:
         self._grads_zeroed = self._check_closely = True
 
     @property
-    def reads(self) -> bool:
-        """Whether gradients are read at its steps."""
-        return self._reader is not None
+    def awaits_gradients(self) -> bool:
+        """Whether those of the step that is under way are still to be read."""
+        return self._reader is not None and not self._begun
 
     def __len__(self) -> int:
         """How many steps have been noted."""
