@@ -1,6 +1,7 @@
 """Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
-    python scripts/make_docs.py            write docs/rules/*.md, rules.md, vitals.md, zoo.md, and the tables in others
+    python scripts/make_docs.py            write docs/rules/*.md, docs/preflight/*.md, rules.md, vitals.md, zoo.md, and
+                                           the tables in others
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
 
 The pages are committed, so that they can be read where the code is, and CI compares.
@@ -19,6 +20,7 @@ from front_numbers import front_numbers
 from zoo_pages import zoo_page
 
 from bedside.logs import FORMATS
+from bedside.preflight.checks import CATALOGUE as CHECKS
 from bedside.record.vocabulary import VITALS, Vital
 from bedside.rules import CATALOGUE, Rule
 from bedside.rules.page import family, needs, page, status
@@ -37,10 +39,18 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         + page(rule)
         for rule in catalogue
     }
+    pages |= {
+        root / f"docs/preflight/{check.code}.md": MADE.format(
+            source=f"src/bedside/preflight/checks/{check.name.replace('-', '_')}.py"
+        )
+        + page(check)
+        for check in CHECKS
+    }
     filled = {
         "README.md": {"numbers": front_numbers(root)},
         "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
         "docs/logs.md": {"formats": formats_sentence()},
+        "docs/preflight.md": {"checks": checks_table()},
     }
     for name, parts in filled.items():
         text = (root / name).read_text(encoding="utf-8")
@@ -68,6 +78,16 @@ def rules_table(catalogue: Sequence[Rule]) -> str:
     )
     families = f"## By family\n\n{families_table(catalogue)}\n\n## By code\n\n"
     return MADE.format(source="the rule's file") + intro + families + head + "\n".join(rows) + "\n"
+
+
+def checks_table() -> str:
+    rows = [
+        f"| [{check.code}](preflight/{check.code}.md) | {check.name} | {check.severity.word} | {check.depth} | "
+        f"{_cell(check.title)} |"
+        for check in CHECKS
+    ]
+    head = f"{plural(len(CHECKS), 'check')}.\n\n| code | name | severity | depth | |\n|---|---|---|---|---|\n"
+    return head + "\n".join(rows)
 
 
 def vitals_table(catalogue: Sequence[Rule]) -> str:
@@ -119,8 +139,9 @@ def between(text: str, marker: str, new: str, file: str = "README.md") -> str:
 
 
 def leftovers(root: Path, wanted: dict[Path, str]) -> list[Path]:
-    """Pages of rules that are no longer in the catalogue."""
-    return [path for path in sorted((root / "docs/rules").glob("*.md")) if path not in wanted]
+    """Pages of rules and checks that are no longer in a catalogue."""
+    made = [*(root / "docs/rules").glob("*.md"), *(root / "docs/preflight").glob("*.md")]
+    return [path for path in sorted(made) if path not in wanted]
 
 
 def main() -> int:

@@ -25,3 +25,9 @@ def test_the_lab_runs_on_a_small_classifier():
     told = printed("lab.py")
     assert "Use a learning rate of about" in told
     assert "won 3 of 3" in told
+
+
+def test_preflight_passes_a_healthy_classifier_and_finds_the_softmax():
+    told = printed("preflight.py")
+    assert " 0 failed" in told
+    assert "PRE102 loss-fits-output: cross_entropy takes scores" in told

@@ -21,6 +21,7 @@ from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
 from bedside.commands.lab import lab
+from bedside.commands.preflight import preflight
 from bedside.commands.report import report
 from bedside.commands.rules import rules
 from bedside.commands.run import run as run_script
@@ -66,7 +67,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, zoo):
+for each in (demo, preflight, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, zoo):
     commands.add_command(each)
 
 
