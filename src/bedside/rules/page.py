@@ -77,6 +77,18 @@ def family(rule: Documented) -> str:
     return FAMILIES.get(rule.code[:3], rule.code[:3])
 
 
+def as_json(rule: Documented) -> dict[str, Any]:
+    """The rule's line in the catalogue as plain data; the keys do not change between versions."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.word,
+        "status": "preview" if rule.preview_since else "stable",
+        "needs": [str(need) for need in rule.needs],
+        "sentence": rule.title,
+    }
+
+
 def _facts(rule: Documented) -> str:
     facts = [family(rule), rule.severity.word, status(rule)]
     return " · ".join([*facts, f"needs {needs(rule)}"] if rule.needs else facts)

@@ -40,10 +40,10 @@ import torch
 from torch import Tensor
 
 from bedside.finding import Finding, Severity
-from bedside.lab.nonfinite import is_finite, readable_values
 from bedside.preflight.base import Passed, check
 from bedside.preflight.setup import Setup
 from bedside.training.batches import named_tensors, rows_in
+from bedside.training.nonfinite.values import is_finite, readable_values
 from bedside.wording import count, listed, plural
 
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from bedside.collect.vitals.loss_graph import _hiding_places as hiding_places
+from bedside.collect.vitals.loss_graph import hiding_places
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.setup import OPTIMIZER, Setup
