@@ -1,6 +1,6 @@
 """Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
-    python scripts/make_docs.py            write docs/{rules,preflight,lab}/*.md, rules.md, vitals.md, zoo.md, other tables
+    python scripts/make_docs.py            write docs/{rules,preflight,lab}/*.md, rules.md, vitals.md, zoo.md, tables
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
 
 The pages are committed, so that they can be read where the code is, and CI compares.
