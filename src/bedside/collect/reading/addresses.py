@@ -23,6 +23,7 @@ class Addresses:
         self.addresses: list[int] = []
         self._held: list[Tensor] = []  # the same memory
         self._rows: dict[int, Rows | None] = {}
+        self._readable: list[Rows] | None = None
         self._turn = 0
 
     def find(self, parameters: Sequence[Tensor], *, all_of_them: bool = False) -> list[int]:
@@ -33,9 +34,17 @@ class Addresses:
                 return self.addresses
         addresses = list(map(_data_ptr, parameters))
         if addresses != self.addresses:
-            self.addresses, self._rows = addresses, {}
+            self.addresses, self._rows, self._readable = addresses, {}, None
             self._held = [parameter.detach() for parameter in parameters]
         return self.addresses
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The numbers of all that can be read where they were found, and hold any."""
+        if self._readable is None:
+            rows = [self.row(place) for place in range(len(self._held))]
+            self._readable = [row for row in rows if row is not None and row.size]
+        return self._readable
 
     def row(self, place: int) -> Rows | None:
         """The numbers of one where it was found, in a row; None if numpy cannot read them there."""
