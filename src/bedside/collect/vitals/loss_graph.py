@@ -93,7 +93,7 @@ class FirstGraph(Collector):
         strangers = [leaf for leaf in leaves if isinstance(leaf, nn.Parameter) and id(leaf) not in known]
         if not strangers:
             return None
-        names = _hiding_places(self.model, strangers)
+        names = hiding_places(self.model, strangers)
         return {
             "tensors": len(strangers),
             "size": sum(p.numel() for p in strangers),
@@ -176,7 +176,7 @@ def _together(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...] | Non
     return tuple(reversed(result))
 
 
-def _hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
+def hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
     """Where they are kept: `blocks[3].weight` in a plain list or dict that is an attribute of some module."""
     wanted = {id(p) for p in strangers}
     found: dict[int, str] = {}
