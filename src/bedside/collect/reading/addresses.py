@@ -20,14 +20,23 @@ class Addresses:
         self.addresses: list[int] = []
         self._held: list[Tensor] = []  # the same memory
         self._rows: dict[int, Rows | None] = {}
+        self._readable: list[Rows] | None = None
 
     def find(self, parameters: Sequence[Tensor]) -> list[int]:
         """Where they lie: the same list as last time, if nothing has moved."""
         addresses = list(map(_data_ptr, parameters))
         if addresses != self.addresses:
-            self.addresses, self._rows = addresses, {}
+            self.addresses, self._rows, self._readable = addresses, {}, None
             self._held = [parameter.detach() for parameter in parameters]
         return self.addresses
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The numbers of all that can be read where they were found, and hold any."""
+        if self._readable is None:
+            rows = [self.row(place) for place in range(len(self._held))]
+            self._readable = [row for row in rows if row is not None and row.size]
+        return self._readable
 
     def row(self, place: int) -> Rows | None:
         """The numbers of one where it was found, in a row; None if numpy cannot read them there."""

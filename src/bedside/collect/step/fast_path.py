@@ -129,6 +129,11 @@ class FastPath:
         self._readings: list[Reading | ReadAtOnce] = []
         self._grads_zeroed = self._check_closely = True
 
+    @property
+    def awaits_gradients(self) -> bool:
+        """Whether those of the step that is under way are still to be read."""
+        return self._reader is not None and not self._begun
+
     def __len__(self) -> int:
         """How many steps have been noted."""
         return len(self._ends)
