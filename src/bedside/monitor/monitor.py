@@ -17,8 +17,8 @@ from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
 from bedside.analysis.run_summary import run_summary
-from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.collector_set import CollectorSet
+from bedside.collect.collector import WatchContext
+from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
@@ -115,7 +115,7 @@ class Monitor:
         gradients: bool = True,
         updates: bool = True,
         by_parameter: bool = False,
-        collectors: Sequence[type[Collector]] = (),
+        collectors: Sequence[Make] = (),
         config: Mapping[str, Any] | None = None,
         budget: float | None = None,
         on_finding: Callable[[Finding], None] | None = None,
@@ -560,8 +560,8 @@ class Monitor:
 
     def _at_exit(self) -> None:
         crashed = getattr(sys, "last_type", None)
-        if crashed is not None:
-            self.training_failed(sys.last_value)
+        if (error := getattr(sys, "last_value", None)) is not None:
+            self.training_failed(error)
         self.close(finished=False if crashed else None)
         if crashed is not None and issubclass(crashed, KeyboardInterrupt):
             _end_by_interrupt()
