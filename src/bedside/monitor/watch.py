@@ -1,4 +1,4 @@
-"""The public door: `monitor = bedside.watch(model, optimizer)`."""
+"""The public entry point: `monitor = bedside.watch(model, optimizer)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.collect.reading.norm_rows import GRADIENTS, MOVES
+from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
@@ -26,8 +26,8 @@ from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
 
 RUNS = Path("bedside-runs")
-NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
-NEEDS_UPDATES = {vital for vital, _ in MOVES}
+NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS} | {BY_PARAMETER[0]}
+NEEDS_UPDATES = {vital for vital, _ in MOVES} | set(BY_PARAMETER[1:])
 
 
 def watch(
@@ -39,6 +39,8 @@ def watch(
     vitals: Sequence[str] | None = None,
     budget: float | None = 0.01,
     histograms: bool = False,
+    by_parameter: bool = False,
+    loss_falls: bool = True,
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
@@ -57,6 +59,9 @@ def watch(
             None records everything at every step.
         histograms: Keep histograms of weights, gradients and outputs too, every hundred steps or as the budget allows;
             `bedside.record.histograms` reads them back.
+        by_parameter: Record the norms of single parameter tensors too (`lstm.weight_hh_l0`), not only of modules.
+        loss_falls: False if the loss is not meant to fall (policy gradients, adversarial losses): nothing is then
+            concluded from a loss that does not.
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
@@ -71,7 +76,19 @@ def watch(
         if serve:
             check_live_page()
         monitor = _watch(
-            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+            model,
+            optimizer,
+            run_dir,
+            resume,
+            vitals,
+            budget,
+            histograms,
+            by_parameter,
+            loss_falls,
+            on_finding,
+            config,
+            quiet,
+            sinks,
         )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
@@ -88,6 +105,8 @@ def _watch(
     vitals: Sequence[str] | None,
     budget: float | None,
     histograms: bool,
+    by_parameter: bool,
+    loss_falls: bool,
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
@@ -97,6 +116,7 @@ def _watch(
     _check_sinks(sinks)
     _check_model(model)
     _check_budget(budget)
+    _check_flags(by_parameter=by_parameter, loss_falls=loss_falls)
     wanted = _wanted(vitals)
     settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
     rank = _rank()
@@ -116,11 +136,12 @@ def _watch(
         optimizers,
         store,
         rank=rank,
-        config={**_known_about(model, optimizers), **(config or {})},
+        config={**_known_about(model, optimizers), **({} if loss_falls else {"loss_falls": False}), **(config or {})},
         collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
         + [Histograms] * bool(histograms),
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
         updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+        by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
         budget=budget,
         on_finding=on_finding,
         quiet=quiet,
@@ -181,6 +202,19 @@ def _check_budget(budget: Any) -> None:
             expected="a number between 0 and 1, such as 0.01 for one per cent, or None for everything at every step",
             try_="bedside.watch(model, optimizer, budget=0.01)",
         )
+
+
+def _check_flags(**flags: Any) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise BadOption(
+                f"{name}={value!r} is neither True nor False.",
+                expected=f"{name}=True or {name}=False",
+                try_=f"bedside.watch(model, optimizer, {name}={not _DEFAULTS[name]})",
+            )
+
+
+_DEFAULTS = {"by_parameter": False, "loss_falls": True}
 
 
 def _wanted(vitals: Sequence[str] | None) -> set[str] | None:

@@ -6,8 +6,8 @@ all of a size; the large ones are cut into chunks whose float32 dot products are
 Off the CPU one fused call gives all norms.
 
 Nothing here waits for a device: the result is a float64 tensor where the tensors are, an array where that is the CPU.
-Where numba is installed, float32 tensors on the CPU are read by machine code instead (`native.py`): the same numbers,
-sooner.
+Where numba is installed, float32 tensors on the CPU are read by native code instead (`native/sums.py`): the same
+numbers, sooner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.native.sums import PLAIN, SAFE
+from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
 from bedside.collect.reading.nested_tensors import NoGradients
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
@@ -38,11 +38,11 @@ if hasattr(np, "vecdot"):
     _dots = np.vecdot  # BLAS row by row, without a call for each
 else:  # numpy 1
 
-    def _dots(one: Rows, other: Rows) -> Rows:
+    def _dots(one: Rows, other: Rows) -> Rows:  # type: ignore[misc]  # the same function by another signature
         return np.einsum("ij,ij->i", one, other)
 
 
-class Gauge:
+class SquaredNorms:
     """Measures lists of tensors that are shaped like these, again and again, in buffers that are kept."""
 
     def __init__(self, like: Sequence[Tensor]) -> None:
@@ -123,10 +123,10 @@ class Gauge:
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):
-            return native.squares(tensors, self._elements)  # type: ignore[arg-type]
+            return native.squares(tensors, self._elements)
         out = np.zeros(self.count)
         suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
-        out[suited] = native.squares([tensors[i] for i in suited])  # type: ignore[misc]
+        out[suited] = native.squares([tensors[i] for i in suited])
         for i in set(range(self.count)).difference(suited):
             if (tensor := tensors[i]) is not None and tensor.numel():
                 out[i] = square(tensor)
@@ -146,7 +146,7 @@ def squares_of(tables: Sequence[Rows]) -> list[float]:
                 found.append(float(np.vdot(table, table)))
             else:
                 found += _dots(table, table).tolist()
-    if min(found) > SAFE[0] and max(found) < SAFE[1]:
+    if min(found) > SAFE_RANGE[0] and max(found) < SAFE_RANGE[1]:
         return found
     return [square for table in tables for square in (_exactly(table) if table.ndim == 2 else [dot(table)])]
 
@@ -155,7 +155,7 @@ def _exactly(table: Rows) -> list[float]:
     """Of every row; in float64 where squares leave the range of float32, as those of gradients that vanish do."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = _dots(table, table).astype(np.float64)
-        odd = ~((squares > SAFE[0]) & (squares < SAFE[1]))
+        odd = ~((squares > SAFE_RANGE[0]) & (squares < SAFE_RANGE[1]))
         wide = table[odd].astype(np.float64)
         squares[odd] = _dots(wide, wide)
     return squares.tolist()
@@ -167,7 +167,7 @@ def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
         return
     with NoGradients():
         try:
-            torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
+            torch._foreach_copy_(into, tensors)
         except (TypeError, RuntimeError):  # one is missing, or sparse
             for view, tensor in zip(into, tensors, strict=True):
                 view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
@@ -196,7 +196,7 @@ EXACT = (torch.float32, torch.float64)
 def dot(part: NDArray[np.floating]) -> float:
     """The squared norm of a chunk; once more in float64 where squares leave the range of float32."""
     value = float(np.vdot(part, part))
-    if SAFE[0] < value < SAFE[1] or not part.any():
+    if SAFE_RANGE[0] < value < SAFE_RANGE[1] or not part.any():
         return value
     wide = part.astype(np.float64)
     return float(np.vdot(wide, wide))

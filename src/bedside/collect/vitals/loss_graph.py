@@ -14,12 +14,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.record.run import Event
 
 ATTEMPTS = 3  # backwards looked at before giving up: some loops begin with a penalty or an auxiliary loss
-MOST_NODES = 200_000  # of the graph: a walk of this many takes about a quarter of a second, once
+MAX_NODES = 200_000  # of the graph: a walk of this many takes about a quarter of a second, once
 NEAR = 8  # nodes between the loss and the difference that makes it: mean, square, sum, weights, division
 ELEMENTWISE = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"])
 SHOWN = 20  # names or shapes in an event
@@ -31,15 +31,15 @@ class FirstGraph(Collector):
     name = "graph"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._attempts = 0
         self._done = False
         self._found: list[Event] = []
         self._news: list[Event] = []
         self._broadcast = False
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._broadcast or function not in ELEMENTWISE or not isinstance(prediction, Tensor):
             return
         if isinstance(target, Tensor) and prediction.requires_grad:
@@ -48,9 +48,9 @@ class FirstGraph(Collector):
                 return
             together = _together(own, others)
             if together is not None and math.prod(together) > max(math.prod(own), math.prod(others)):
-                self._say_broadcast(function, own, others, together)
+                self._report_broadcast(function, own, others, together)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
         if self._done:
             return
         roots = [t for t in ([tensors] if isinstance(tensors, Tensor) else tensors) if isinstance(t, Tensor)]
@@ -58,11 +58,11 @@ class FirstGraph(Collector):
         leaves = graph_leaves(nodes)
         self._found = []
         if leaves is not None and (foreign := self._foreign(leaves)):
-            self._found.append(Event(self.patient.step, "foreign_leaves", foreign, time.time()))
+            self._found.append(Event(self.context.step, "foreign_leaves", foreign, time.time()))
         if not self._broadcast and (shapes := hidden_broadcast(nodes)):
-            self._say_broadcast("", *shapes)
+            self._report_broadcast("", *shapes)
 
-    def backward_ended(self, ours: bool) -> None:  # type: ignore[override]
+    def backward_ended(self, ours: bool) -> None:
         if self._done:
             return
         self._attempts += 1
@@ -74,7 +74,7 @@ class FirstGraph(Collector):
         news, self._news = self._news, []
         return news
 
-    def _say_broadcast(
+    def _report_broadcast(
         self, function: str, prediction: Sequence[int], target: Sequence[int] | None, result: Sequence[int]
     ) -> None:
         self._broadcast = True
@@ -84,16 +84,16 @@ class FirstGraph(Collector):
             "target": None if target is None else list(target),
             "result": list(result),
         }
-        self._news.append(Event(self.patient.step, "broadcast_loss", facts, time.time()))
+        self._news.append(Event(self.context.step, "broadcast_loss", facts, time.time()))
 
     def _foreign(self, leaves: Sequence[Tensor]) -> dict[str, Any] | None:
         """Parameters of the loss that are neither the model's nor any optimizer's."""
         known = {id(p) for p in self.model.parameters()}
-        known |= {id(p) for o in self.patient.optimizers for group in o.param_groups for p in group["params"]}
+        known |= {id(p) for o in self.context.optimizers for group in o.param_groups for p in group["params"]}
         strangers = [leaf for leaf in leaves if isinstance(leaf, nn.Parameter) and id(leaf) not in known]
         if not strangers:
             return None
-        names = _hiding_places(self.model, strangers)
+        names = hiding_places(self.model, strangers)
         return {
             "tensors": len(strangers),
             "size": sum(p.numel() for p in strangers),
@@ -116,7 +116,7 @@ def graph_leaves(roots: Sequence[Any]) -> list[Tensor] | None:
             if following is not None and following not in seen:
                 seen.add(following)
                 stack.append(following)
-        if len(seen) > MOST_NODES:
+        if len(seen) > MAX_NODES:
             return None
     return list(found.values())
 
@@ -176,7 +176,7 @@ def _together(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...] | Non
     return tuple(reversed(result))
 
 
-def _hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
+def hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
     """Where they are kept: `blocks[3].weight` in a plain list or dict that is an attribute of some module."""
     wanted = {id(p) for p in strangers}
     found: dict[int, str] = {}

@@ -1,15 +1,15 @@
-"""The same sums by machine code, where numba is installed (`kernels.py`): one pass over each tensor, one call for all.
+"""The same sums by native code, where numba is installed (`kernels.py`): one pass over each tensor, one call for all.
 
 Plain torch and numpy pay for every call and for every buffer in between. Here the addresses of many tensors go into one
-call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as the plain way does.
+call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as plain torch does.
 
 Addresses are read anew for every call, while the tensors are held: a kept one could point to memory that has been given
-back. Those of parameters are kept by `places.py`, which holds the memory as well. Only float32 on the CPU, lying in one
-piece, is taken; everything else goes the plain way.
+back. Those of parameters are kept by `addresses.py`, which holds the memory as well. Only float32 on the CPU, lying in
+one piece, is taken; everything else is read by plain torch.
 
 numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once the plain way has taken as long as loading does; until it is done, and
-whenever it fails, the plain way is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+That happens in a thread of its own, once plain torch has taken as long as loading does; until it is done, and
+whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bedside.collect.reading.native import torch_calls
 from bedside.collect.reading.subsample import Cut
 
 Floats = NDArray[np.float64]
 
-MANY = 400  # parameters whose results are made room for at a time
-LOADING = 1.0  # seconds that loading takes: worth it once the plain way has taken as long
-SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
+RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
+LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
+SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
 _kernels: ModuleType | None = None
 _begun = False
@@ -57,7 +56,7 @@ def load_in_background() -> None:
 
 
 def load() -> bool:
-    """Load and compile now. Says whether there is anything to use; what fails leaves the plain way."""
+    """Load and compile now. Says whether there is anything to use; what fails leaves plain torch."""
     global _kernels
     if _kernels is None and available():
         try:
@@ -80,7 +79,7 @@ def suits(tensor: Tensor | None) -> bool:
 def all_suit(tensors: Sequence[Tensor | None]) -> bool:
     """Whether they all do and are there, when they belong to plain parameters on the CPU; asked without a loop."""
     try:
-        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))  # type: ignore[arg-type]
+        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))
     except (TypeError, AttributeError, RuntimeError):  # one is None, or sparse
         return False
 
@@ -108,7 +107,8 @@ class Tables:
         self._by_unit = np.empty(units.max())
 
     def add_up(self, tensors: Sequence[Tensor], turn: int) -> Floats | None:
-        """The sums of `summaries.py`, (8, outputs), if these can be read; the turn decides where tables begin."""
+        """The sums of `output_summaries.py`, (8, outputs), if these can be read; the turn decides where tables
+        begin."""
         if not set(map(type, tensors)) <= PLAIN or not all_suit(tensors):
             return None
         assert _kernels is not None
@@ -128,15 +128,10 @@ class Pairs:
         self._olds = olds
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
-        self._functions: torch_calls.Addresses | None = None
-        self._asked: Sequence[Tensor] | None = None  # parameters that machine code can ask for their gradients
-        self._tried: Sequence[Tensor] | None = None  # those of which that was found out,
-        self._held: tuple[Tensor, ...] = ()  # and these objects themselves: machine code knows them by address
         if self._suited:
-            # Sizes, addresses before, now, of gradients, and what torch_calls.py says: in one array, since every
-            # argument of a call costs.
+            # Sizes, and addresses before, now and of gradients: in one array, since every argument of a call costs.
             nothing = np.zeros(len(olds), np.int64)
-            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing, nothing])
+            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
             self._gradients = memoryview(self._plan[3])
             self._spare: list[Floats] = []
 
@@ -154,56 +149,36 @@ class Pairs:
         if not self._find(news, addresses):
             return None
         assert _kernels is not None
+        held = self._find_gradients(news) if gradients else None  # so that no other thread frees them meanwhile
         if not gradients:
-            self._plan[3] = self._plan[2]  # the weights once more, which are at hand
-        elif not self._find_gradients(news):
+            self._plan[3] = self._plan[2]  # the weights once more, which are in the cache
+        elif held is None:
             return None
-        elif news is not self._tried:
-            self._try_to_ask(news)
         found = self._room()
         _kernels.sum_changes(self._plan, found)
         return found if gradients else found[:2]
-
-    def measure_all_at_once(self, news: Sequence[Tensor]) -> Floats | None:
-        """The same with gradients, by one call that also finds them. None if that cannot be done, or not yet; then
-        somebody may have moved a parameter."""
-        if news is not self._asked:
-            return None
-        assert _kernels is not None
-        found = self._room()
-        return found if _kernels.find_and_sum_changes(self._plan, self._functions, found) else None
 
     def _room(self) -> Floats:
         """For results; made many at a time: in a loop that has other things to do, each takes two microseconds."""
         if not self._spare:
             count = len(self._olds)
-            self._spare = list(np.empty((max(1, MANY // count), 3, count)))
+            self._spare = list(np.empty((max(1, RESULTS_AT_ONCE // count), 3, count)))
         return self._spare.pop()
 
-    def _find_gradients(self, news: Sequence[Tensor]) -> bool:
-        """Where they are now, if they can be read; each is asked everything in its turn, while it is in the cache."""
+    def _find_gradients(self, news: Sequence[Tensor]) -> list[Tensor] | None:
+        """The gradients, with their addresses in the plan; None if one of them cannot be read."""
         found, float32 = self._gradients, torch.float32  # looked up once: this loop is most of what many tensors take
+        held: list[Tensor] = []
         try:
             for place, new in enumerate(news):
                 gradient = new.grad
                 if gradient is None or gradient.dtype is not float32 or not gradient.is_contiguous():
-                    return False
+                    return None
                 found[place] = gradient.data_ptr()
+                held.append(gradient)
         except RuntimeError:  # one is sparse
-            return False
-        return True
-
-    def _try_to_ask(self, news: Sequence[Tensor]) -> None:
-        """Whether machine code finds the gradients where Python just did; from then on Python is not asked."""
-        assert _kernels is not None
-        self._tried, self._asked, self._functions = news, None, torch_calls.functions()
-        cells = None if self._functions is None else torch_calls.cells(news)
-        if cells is not None:
-            self._plan[4], self._held = cells, tuple(news)
-            found = self._plan[3].copy()
-            if _kernels.find_gradients(self._plan, self._functions) and np.array_equal(found, self._plan[3]):
-                self._asked = news
-            self._plan[3] = found
+            return None
+        return held
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:
