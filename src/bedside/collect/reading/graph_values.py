@@ -77,9 +77,9 @@ def graph_values(loss: Tensor) -> GraphValues | None:
                 largest[node] = size
     for node in nodes:
         if node not in largest:
-            size = largest_result(node, constants.get(node, ()), lambda before: _known(before, largest))
-            if size is not None:
-                largest[node] = size
+            bound = largest_result(node, constants.get(node, ()), lambda before: _known(before, largest))
+            if bound is not None:
+                largest[node] = bound
     return GraphValues(nodes, largest)
 
 

@@ -69,13 +69,13 @@ class FirstNonfinite(Collector):
 
     # The moments.
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         self._forwards += forward.grad
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         self._target = (function, prediction, target)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
         scalar = tensors if isinstance(tensors, Tensor) else next(iter(tensors), None)
         if self._spans.found and isinstance(scalar, Tensor):
             spans, self._spans.found = self._spans.found, []
@@ -92,10 +92,10 @@ class FirstNonfinite(Collector):
                 return
         self._target = None  # the predictions need not wait for the backward pass to end
 
-    def backward_ended(self, ours: bool) -> None:  # type: ignore[override]
+    def backward_ended(self, ours: bool) -> None:
         self._forwards = 0
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Any, closure: bool) -> None:
         self._target = None  # the batch must not outlive its step
         self._spans.found = []
 
