@@ -24,7 +24,7 @@ from typing import Any
 from watched import Job, Outcome, train_all
 
 HERE = Path(__file__).parent
-HALVES = ("in_sight", "held_out")
+HALVES = ("in_sight", "held_out", "fresh")
 RESULTS = HERE / "results" / "strangers.csv"
 COLUMNS = (
     "half",
