@@ -34,7 +34,7 @@ KIND = "incident"  # of the event in the record
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
-class IncidentListener(Collector):  # type: ignore[misc]  # collect is not followed by the type checker
+class IncidentListener(Collector):
     """The step under way, by reference; written when it turns out to be bad."""
 
     name = "black box"
