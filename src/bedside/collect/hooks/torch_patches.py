@@ -110,7 +110,12 @@ def _backward(original: Any) -> Any:
         listeners = list(MONITORS)
         for monitor in listeners:
             monitor.before_backward(tensors, grad_tensors)
-        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        try:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except Exception as error:
+            for monitor in listeners:
+                monitor.training_failed(error)
+            raise
         for monitor in listeners:
             monitor.after_backward()
 
