@@ -75,6 +75,7 @@ from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
 from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.stale_statistics import stale_statistics
 from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
@@ -185,6 +186,7 @@ CATALOGUE: tuple[Rule, ...] = (
     stochastic_evaluation,
     single_sample_batchnorm,
     frozen_untrained,
+    stale_statistics,
     nonfinite_input,
     extreme_input,
     unnormalised_input,
