@@ -90,7 +90,7 @@ def _rehearsed(run: Run, born: Event, limits: Limits) -> Finding:
         advice = [f"In {data['class']}.forward, look for {EDGE}."]
         if "float16" in data.get("autocast", ()):
             message = f"{message[:-1]}, under autocast to float16, which ends at 65,504."
-            advice = [SHORT, *advice]
+            advice = [SHORT]
     return _finding(run, born.step, message, advice, where, dict(data), limits)
 
 
@@ -138,7 +138,7 @@ def _finding(
         evidence={key: data[key] for key in ("kind", "class", "inputs_finite", "weights_finite") if key in data},
         series=[LOSS.name, *(f"{NONFINITE_ACTIVATIONS.name}/{name}" for name in where)],
         could_also_be=(weights_had_grown(run, step),),
-        try_=[*advice, lower_learning_rate(run, max(0, step - 1))],
+        try_=[*advice, *([] if SHORT in advice else [lower_learning_rate(run, max(0, step - 1))])],
     )
 
 
