@@ -44,7 +44,8 @@ from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.loading import last_batch_size
 from bedside.preflight.setup import Setup
-from bedside.wording import listed
+from bedside.training.batches import take_rows
+from bedside.wording import listed, plural
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ def batchnorm_statistics(setup: Setup, limits: Limits) -> Passed | Finding:
     if last_batch_size(setup.train_loader) == 1 and setup.rows > 1:
         message = "The last batch of an epoch has one sample, which BatchNorm cannot normalise in training."
         return _finding(message, names, Severity.ERROR if _raises(setup) else Severity.WARNING)
-    return batchnorm_statistics.passed(f"{len(active)} layers, batches of {setup.rows}", layers=names, rows=setup.rows)
+    return batchnorm_statistics.passed(
+        f"{plural(len(active), 'layer')}, batches of {setup.rows}", layers=names, rows=setup.rows
+    )
 
 
 def _is_sane(norm: _BatchNorm) -> bool:
@@ -82,8 +85,6 @@ def _is_sane(norm: _BatchNorm) -> bool:
 
 def _raises(setup: Setup) -> bool:
     """Whether a single sample is an error: it is not where each channel has several places."""
-    from bedside.training.batches import take_rows
-
     setup.training.train_mode()
     try:
         setup.loss.output(setup.placed(take_rows(setup.batches[0], [0])))

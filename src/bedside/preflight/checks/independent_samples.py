@@ -9,9 +9,9 @@ and answers differently depending on who sits beside. In production, alone in it
 
 ## How it decides
 The first batch goes through the model twice in evaluation mode, the second time with its last quarter replaced by
-copies of the first samples. No other answer may change by more than `rounding` of the largest one. BatchNorm is the allowed
-exception: in evaluation mode it does not look at the batch. Models that are given one graph, or whose outputs have
-no row for each sample, are not examined.
+copies of the first samples. No other answer may change by more than `rounding` of the largest one. BatchNorm is the
+allowed exception: in evaluation mode it does not look at the batch. Models that are given one graph, or whose outputs
+have no row for each sample, are not examined.
 
 ## When it is wrong
 Models that are meant to compare the samples of a batch with each other.

@@ -85,7 +85,7 @@ def schedule_fits_run(setup: Setup, limits: Limits) -> Passed | Finding:
     }
     if fitting:
         said = f"{number(chosen.rates[0])} → {number(peak)} → {number(chosen.rates[-1])}, stepped per {chosen.per}"
-        return schedule_fits_run.passed(f"{said} {chosen.drawn}", **numbers)
+        return schedule_fits_run.passed(said, **numbers)
     return schedule_fits_run.finding(
         chosen.complaint,
         confidence=0.8,
