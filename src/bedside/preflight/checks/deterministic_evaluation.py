@@ -92,6 +92,8 @@ def _rate(call: Call) -> float:
     if call.function in ATTENTION.values():
         rate = given.get("dropout_p", given.get("4", 0.0))
         return float(rate) if isinstance(rate, int | float) else 0.0
+    if call.function not in DROPOUTS.values():
+        return 0.0
     drops = given.get("training", True)
     rate = given.get("p", 0.5)
     return float(rate) if drops and isinstance(rate, int | float) else 0.0

@@ -40,6 +40,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.schedule import horizon, previewed
@@ -55,6 +56,7 @@ class Limits:
     long: float = 1.5  # times the run: one that ends after this never comes down
     high: float = 0.5  # of the peak: the rate at the end of a schedule that never came down
     zero: float = 1e-9  # of the peak: as good as zero
+    longest: int = 200_000  # steps in fast depth: about two seconds
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Reading:
 @check("PRE601", severity=Severity.WARNING, limits=Limits(), needs=[SCHEDULER, STEPS])
 def schedule_fits_run(setup: Setup, limits: Limits) -> Passed | Finding:
     steps = setup.steps or 0
+    if steps > limits.longest and setup.depth != "full":
+        raise NotEnough(f"depth='full' for a run of {count(steps)} steps")
     readings = [_read(setup.scheduler, steps, "step", limits)]
     if epochs := _epochs(setup, steps):
         readings.append(_read(setup.scheduler, epochs, "epoch", limits))
@@ -114,22 +118,22 @@ def _read(scheduler: Any, total: int, per: str, limits: Limits) -> Reading:
     shown = previewed(scheduler, total)
     rates = shown.first_group
     peak = max(rates)
-    low = [step for step, rate in enumerate(rates) if rate <= limits.zero * peak]
-    early = [step for step in low if step < (1 - limits.tail) * total - 1 and step > rates.index(peak)]
+    zero = len(rates)  # the step from which on the rate is zero
+    while zero and rates[zero - 1] <= limits.zero * peak:
+        zero -= 1
     length = horizon(scheduler)
     complaint = ""
     if shown.ended_at is not None:
-        complaint = f"The schedule ends at {per} {count(shown.ended_at)} of {count(total)}, and raises there."
+        complaint = f"The schedule ends at {per} {count(length or shown.ended_at)} of {count(total)}, and raises there."
     elif peak <= 0:
         complaint = f"The learning rate is zero in all of {count(total)} {per}s."
-    elif early:
-        complaint = (
-            f"The learning rate is zero from {per} {count(early[0])} of {count(total)} on: nothing is learned there."
-        )
-    elif shown.warmup > limits.warmup and not _cyclic(scheduler):
-        complaint = f"The warm-up takes {percent(shown.warmup)} of the run of {count(total)} {per}s."
+    elif zero < (1 - limits.tail) * total - 1:
+        since = f"{per} {count(zero)} of {count(total)}"
+        complaint = f"The learning rate is zero from {since} on: nothing is learned there."
     elif length is not None and length < limits.short * total:
         complaint = f"The schedule is {count(length)} {per}s long, the run {count(total)}."
+    elif shown.warmup > limits.warmup and not _cyclic(scheduler):
+        complaint = f"The warm-up takes {percent(shown.warmup)} of the run of {count(total)} {per}s."
     elif length is not None and length > limits.long * total and rates[-1] > limits.high * peak:
         complaint = f"The schedule is {count(length)} {per}s long, the run {count(total)}: it never comes down."
     return Reading(per, complaint, rates, str(shown).splitlines()[-1])
