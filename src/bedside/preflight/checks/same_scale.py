@@ -9,7 +9,7 @@ network is fine and its validation loss says that it is not.
 
 ## How it decides
 The first batches of both: the means are more than `shift` spreads apart, or one spread is more than `factor` times the
-other. Batches that differ as much among themselves are not held against it.
+other, also if exact zeros (masks) are left out. Batches that differ as much among themselves are not held against it.
 
 ## When it is wrong
 Training inputs that are strongly augmented or masked; validation on other data on purpose.
@@ -66,8 +66,8 @@ def same_scale(setup: Setup, limits: Limits) -> Passed | Finding:
         seen[at] = [mean, spread, theirs, their_spread]
         if spread <= 0 or max(means) - min(means) > spread:
             continue
-        shifted = abs(theirs - mean) > limits.shift * max(spread, their_spread / limits.factor)
-        if shifted or not 1 / limits.factor <= their_spread / spread <= limits.factor:
+        # Where one part is masked, its zeros say nothing about the scale of the rest.
+        if _differ(own, others, limits) and _differ(own[own != 0], others[others != 0], limits):
             return same_scale.finding(
                 f"Validation inputs ({at}) have mean {number(theirs)} and spread {number(their_spread)}, training "
                 f"inputs mean {number(mean)} and spread {number(spread)}.",
@@ -83,6 +83,15 @@ def same_scale(setup: Setup, limits: Limits) -> Passed | Finding:
         f"{at}: {number(m)} ± {number(s)} and {number(vm)} ± {number(vs)}" for at, (m, s, vm, vs) in seen.items()
     )
     return same_scale.passed(said, **seen)
+
+
+def _differ(own: Tensor, others: Tensor, limits: Limits) -> bool:
+    if not own.numel() or not others.numel():
+        return bool(own.numel() != others.numel())
+    mean, theirs = float(own.mean()), float(others.mean())
+    spread, their_spread = float(own.std(correction=0)), float(others.std(correction=0))
+    apart = abs(theirs - mean) > limits.shift * max(spread, their_spread / limits.factor)
+    return apart or not spread <= limits.factor * their_spread <= limits.factor**2 * spread
 
 
 def _by_place(setup: Setup, batches: Sequence[Any]) -> dict[str, list[Tensor]]:
