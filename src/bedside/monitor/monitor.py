@@ -17,14 +17,15 @@ from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
 from bedside.analysis.run_summary import run_summary
-from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.collector_set import CollectorSet
+from bedside.collect.collector import WatchContext
+from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
+from bedside.collect.probes import Probes
 from bedside.collect.reading.device_queue import DeviceQueue
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.partial_updates import PARTS
@@ -43,11 +44,13 @@ from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
 from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
+from bedside.incident.incidents import Incidents
 from bedside.monitor.alarms import SHARE, AlarmPrinter, Alarms
 from bedside.monitor.flushing import Flusher
 from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Recorder
 from bedside.monitor.run_events import RunEvents
+from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
 from bedside.sinks.ending import ending_of
@@ -112,13 +115,16 @@ class Monitor:
         rank: int = 0,
         gradients: bool = True,
         updates: bool = True,
-        collectors: Sequence[type[Collector]] = (),
+        by_parameter: bool = False,
+        collectors: Sequence[Make] = (),
         config: Mapping[str, Any] | None = None,
         budget: float | None = None,
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
         settings: Settings | None = None,
         sinks: Sequence[Sink] = (),
+        incidents: Incidents | None = None,
+        probes: bool = True,
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -142,15 +148,19 @@ class Monitor:
         self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
-        self._forward_hooks = ForwardHooks(model)
+        self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
         self._context = context = WatchContext(
-            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank
+            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank, allowed
         )
+        self._incidents = incidents
+        if incidents is not None:
+            announce: Callable[[str], None] = (lambda text: None) if quiet else say
+            collectors = [*collectors, lambda context: incidents.listener(context, recorder.run_dir, announce)]
         self._collectors = CollectorSet(collectors, context, self._events.failed)
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
         recorder.facts(config or {})
-        self._step_rows = step_rows = StepRows(recorder.rows)
+        self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
         self.fast_path = FastPath(
             self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
         )
@@ -166,6 +176,7 @@ class Monitor:
             gradients=gradients,
             updates=updates,
         )
+        step_rows.hand_clipping = steps.hand_clipping
         if updates and steps.updates_in_parts:
             recorder.facts({"updates_in_parts": PARTS})
         recorder.replay()
@@ -190,11 +201,14 @@ class Monitor:
             context, self._gradient_order, steps, step_rows, self._events.coverage, self.leave_fast_path
         )
         step_rows.start_counting(layout)
-        self._handles = [
+        self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
+        self._handles += [
             each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
             for each in self.optimizers
         ]
         self._fast_path_control.hook_step_begins()
+        if incidents is not None:
+            self._handles += incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
         patches.listen(self)
         if self._collectors:
@@ -328,6 +342,12 @@ class Monitor:
             self._reported_at = self.step
             self._report()
 
+    def close_for_another(self) -> None:
+        """The same model is watched anew (a notebook cell that was run again): end without a report."""
+        if not self._closed and os.getpid() == self._pid:
+            self._printer.silent = True
+            self.close(finished=None)
+
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
@@ -338,7 +358,9 @@ class Monitor:
     def __enter__(self) -> Monitor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if error is not None:
+            self.training_failed(error)
         try:
             self.close(finished=kind is None)
         except Exception as ours:
@@ -361,6 +383,8 @@ class Monitor:
                 self.leave_fast_path()
             finally:
                 self._timed = False
+        if forward.grad and not forward.validating:
+            self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
 
     @_unharmed
@@ -369,6 +393,7 @@ class Monitor:
 
     @_unharmed
     def before_backward(self, tensors: Any, gradient: Any) -> None:
+        self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
         self._losses.before(tensors, gradient, parameters)
@@ -377,11 +402,18 @@ class Monitor:
             self._collectors.notify("backward_begins", tensors, self._losses.coming)
 
     @_unharmed
+    def training_failed(self, error: BaseException) -> None:
+        """An exception of the user's training got here."""
+        if self._incidents is not None:
+            self._incidents.failed(error)
+
+    @_unharmed
     def after_backward(self) -> None:
         ours = self._losses.after()
         self._forward_hooks.after_backward(ours)
         self._collectors.notify("backward_ended", ours)
         if ours:
+            self._steps.backward_ended()
             self._parameters.backward_ended()
 
     @_unharmed
@@ -392,6 +424,11 @@ class Monitor:
         self._steps.clipped(parameters, max_norm, total_norm)
         if self._collectors.is_handled("clipped"):
             self._collectors.notify("clipped", parameters, max_norm, total_norm)
+
+    @_unharmed
+    def clipped_by_value(self, parameters: Sequence[Tensor], clip_value: float) -> None:
+        self.leave_fast_path()
+        self._steps.clipped_by_value(parameters, clip_value)
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
@@ -476,6 +513,8 @@ class Monitor:
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._budget.alarm_seconds += self._alarms.look(self._flusher.parameters, final=final)
         self._recorder.commit_if_due()
+        if self._incidents is not None:
+            self._incidents.recorded(self._committed)
         if self._budget.sum_seconds > native.LOADING_SECONDS and self._losses.on_cpu and not final:
             native.load_in_background()
         self._budget.wrote(time.perf_counter() - began - (self._budget.alarm_seconds - alarm_seconds), steps)
@@ -484,6 +523,10 @@ class Monitor:
             self._flusher.parameters()
             self._events.note("cost", self._budget.described())
             self._recorder.commit()
+
+    def _committed(self) -> Run:
+        self._recorder.commit()
+        return self._recorder.recorded()
 
     def _reading_failed(self, error: Exception) -> None:
         """Reading at a fast-path step failed; as with `_unharmed`, the training goes on."""
@@ -506,6 +549,8 @@ class Monitor:
         self.fast_path.active = False
         self._collectors.detach(self.step, self._budget)
         self._forward_hooks.close()
+        if self._incidents is not None:
+            self._incidents.end()
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
         while self._handles:
@@ -524,6 +569,8 @@ class Monitor:
 
     def _at_exit(self) -> None:
         crashed = getattr(sys, "last_type", None)
+        if (error := getattr(sys, "last_value", None)) is not None:
+            self.training_failed(error)
         self.close(finished=False if crashed else None)
         if crashed is not None and issubclass(crashed, KeyboardInterrupt):
             _end_by_interrupt()
