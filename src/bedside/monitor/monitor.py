@@ -22,6 +22,7 @@ from bedside.collect.collector_set import CollectorSet
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
@@ -197,6 +198,8 @@ class Monitor:
             for each in self.optimizers
         ]
         self._fast_path_control.hook_step_begins()
+        self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
+        self._new_optimizer = False  # whose hooks are still to be put on
         self._parameters.check_coverage()
         patches.listen(self)
         if self._collectors:
@@ -368,6 +371,25 @@ class Monitor:
         self._collectors.notify("forward_begins", forward)
 
     @_unharmed
+    def optimizer_made(self, optimizer: Optimizer) -> None:
+        self.leave_fast_path()  # its first step must not go by unseen
+        self._rebuilt.made(optimizer)
+
+    @_unharmed
+    def _adopt(self, old: Optimizer, new: Optimizer) -> None:
+        """The trainer has built its optimizer anew: the new one is watched in the place of the old one."""
+        self.leave_fast_path()
+        facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
+        self._events.note("optimizer_rebuilt", facts)
+        place = next(at for at, each in enumerate(self.optimizers) if each is old)
+        self._handles[place].remove()
+        self._handles[place] = new.register_step_post_hook(without_nested_steps(self.fast_path.after_step, new))
+        self.optimizers[place] = new  # the list that the collectors look at
+        self._steps.replace(old, new)
+        self._parameters.check_coverage()
+        self._new_optimizer = True
+
+    @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
         self._losses.scaled(loss, scaled)
 
@@ -431,6 +453,11 @@ class Monitor:
     def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         closure = has_closure(args, kwargs)
         self._collectors.notify("step_ended", optimizer, closure)
+        self._rebuilt.stepped(optimizer)
+        if self._new_optimizer:  # not sooner: torch goes through its hooks when a step begins
+            self._new_optimizer = False
+            self._fast_path_control.unhook_step_begins()
+            self._fast_path_control.hook_step_begins()
         self._steps.after(optimizer, closure)
 
     @_unharmed
@@ -518,6 +545,7 @@ class Monitor:
         self._forward_hooks.close()
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
+        self._rebuilt.close()
         while self._handles:
             self._handles.pop().remove()
         self._fast_path_control.unhook_step_begins()

@@ -8,7 +8,8 @@ A falling training loss is what learning and learning by heart have in common. W
 them apart, bedside included.
 
 ## How it decides
-At least `fewest` readings of the training loss, and no series of validation or test.
+At least `fewest` readings of the training loss, and no series of validation or test. Where the model was seen being
+evaluated between the steps, `passes` times or more, it is the logging that is missing.
 
 ## When it is wrong
 Streams of data that never repeat, where the training loss of the next batch is a validation loss.
@@ -41,6 +42,7 @@ from bedside.wording import steps
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 100  # readings: shorter runs are trials
+    passes: int = 2  # evaluations in evaluation mode: a single one may be a look at an example
 
 
 @rule("GEN109", severity=Severity.NOTE, needs=[], limits=Limits())
@@ -48,16 +50,30 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.fewest)
     if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
         return
+    unlogged = _unlogged(run, limits)
+    missing = f"No validation loss was logged in {steps(run.steps, run.axis)}, though the model was evaluated"
     yield no_validation.finding(
-        f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
+        f"{missing if unlogged else f'No validation in {steps(run.steps, run.axis)}'}: overfitting cannot be told from "
+        "learning.",
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=0.9,
         evidence={"readings": len(series)},
         series=[series.key],
-        could_also_be=["validation that is done but not logged: look at the script's own output."],
-        try_=[
+        could_also_be=[] if unlogged else ["validation that is done but not logged: look at the script's own output."],
+        try_=unlogged
+        or [
             f"Hold out one percent of the data, and evaluate it every {max(1, run.steps // 20):,} steps.",
             "Log it: monitor.log(val_loss=...).",
         ],
     )
+
+
+def _unlogged(run: Run, limits: Limits) -> list[str]:
+    """What to do where evaluations were seen between the steps, of which no metric was logged."""
+    told = run.events_of("evaluations")
+    seen = told[-1].data if told else {}
+    if not seen.get("in_eval_mode") or seen.get("passes", 0) < limits.passes or seen.get("steps_between", 0) < 2:
+        return []
+    every = f"every {seen['steps_between']:,.0f} steps"
+    return [f"Log the loss of the evaluation that is run {every}: monitor.log(val_loss=...)."]

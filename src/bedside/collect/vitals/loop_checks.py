@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent
+from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent, trained
 from bedside.record.run import Event
 
 KEPT = 50  # passes whose length and distance are remembered: enough for a median
@@ -75,6 +75,7 @@ class Loop(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         dependent = mode_dependent(context.model)
+        self._dependent = dependent
         self._kinds = kinds(dependent)
         self._statistics = keeps_statistics(dependent)
         self._waiting: list[bool] = []  # the modes of forwards with gradients that had no backward yet
@@ -87,6 +88,7 @@ class Loop(Collector):
         self._steps: list[int] = []
         self._values: list[tuple[float, float]] = []
         self._ended = False
+        self._evaluations = Tally("evaluations")  # confirmed: a metric was logged, or a validation block entered
         self._train_mode = Tally("validation_in_train_mode")
         self._gradients = Tally("validation_with_gradients")
         self._empty = Tally("empty_step")
@@ -143,7 +145,9 @@ class Loop(Collector):
             self._training.clear()
             if evaluating is not self._mode:
                 self._mode = evaluating
-                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": self._kinds}
+                in_training = kinds(trained(self.model, self._dependent))
+                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": in_training}
+                facts["frozen"] = [kind for kind in self._kinds if kind not in in_training]
                 self._changes.append(Event(step, "mode", facts, time.time()))
 
     # Evaluations.
@@ -170,6 +174,7 @@ class Loop(Collector):
             "forwards_per_pass": median(self._lengths),
             "steps_between": median(self._distances),
         }
+        self._evaluations.add(step, observed.confirmed, **habits, in_eval_mode=observed.in_train_mode == 0)
         if observed.in_train_mode == observed.forwards:
             kinds_here = {"mode_dependent": self._kinds, "keeps_statistics": self._statistics}
             self._train_mode.add(step, observed.confirmed, **habits, **kinds_here)
@@ -193,7 +198,7 @@ class Loop(Collector):
     def events(self) -> Iterable[Event]:
         changes, self._changes = self._changes, []
         yield from changes
-        for tally in (self._train_mode, self._gradients, self._empty, self._scaled):
+        for tally in (self._evaluations, self._train_mode, self._gradients, self._empty, self._scaled):
             yield from tally.news(self._ended)
 
 
