@@ -29,19 +29,21 @@ def test_does_not_judge_trials_and_surrogates():
     assert isinstance(no_validation.examine(a_run(loss=curve(1, 0), reward=1.0)), NotExamined)
 
 
+def test_asks_for_the_loss_of_an_evaluation_that_was_seen():
+    seen = [Event(40, "validation_in_train_mode", {})]
+    [found] = no_validation.check(a_run(loss=np.linspace(2, 1, 200), events=seen))
+    assert "was not logged" in found.message
+    assert found.try_[0].startswith("Log its loss: monitor.log(val_loss=…)")
+
+
 def evaluated(**facts):
     seen = {"passes": 4, "forwards_per_pass": 7, "steps_between": 50, "in_eval_mode": True, "confirmed": 0}
     return [Event(150, "evaluations", seen | facts)]
 
 
-def test_asks_for_the_loss_of_an_evaluation_that_was_seen():
+def test_passes_in_evaluation_mode_are_an_evaluation_unless_there_is_one_at_every_step():
     (finding,) = no_validation.check(a_run(loss=curve(3, 2), events=evaluated()))
-    assert "No validation loss was logged in 200 steps, though the model was evaluated" in finding.message
-    assert list(finding.try_) == [
-        "Log the loss of the evaluation that is run every 50 steps: monitor.log(val_loss=...)."
-    ]
-
-
-def test_forwards_between_all_steps_are_no_evaluation():
-    (finding,) = no_validation.check(a_run(loss=curve(3, 2), events=evaluated(steps_between=1)))
-    assert "No validation in 200 steps" in finding.message
+    assert "evaluated at step 150, and its loss was not logged" in finding.message
+    for no_evaluation in ({"steps_between": 1}, {"passes": 1}, {"in_eval_mode": False}):
+        (finding,) = no_validation.check(a_run(loss=curve(3, 2), events=evaluated(**no_evaluation)))
+        assert "No validation in 200 steps" in finding.message

@@ -17,6 +17,8 @@ from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
+from bedside.incident.black_box import BlackBox
+from bedside.incident.incidents import Incidents, incidents_of
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
 from bedside.record.environment import environment
@@ -46,6 +48,9 @@ def watch(
     quiet: bool = False,
     sinks: Sequence[Sink] = (),
     serve: bool = False,
+    black_box: bool | BlackBox | None = None,
+    on_nan: str = "report",
+    skip_spikes: float | None = None,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -68,6 +73,13 @@ def watch(
         sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
         serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
             Needs `pip install 'bedside[live]'`.
+        black_box: Keep the step that goes wrong (NaN, a spike, an exception) so that `bedside replay` can run it again;
+            True, or `bedside.incident.BlackBox(max_bytes=…, keep=…, redact=…)`. Holds the micro-batches of one step in
+            memory. Needs `pip install 'bedside[incident]'`.
+        on_nan: What to do before a step whose gradients are not finite: "report" it, "skip" it (weights and optimizer
+            stay as they are, training goes on), "stop" the program, or "raise" `bedside.incident.NonFiniteStep`.
+        skip_spikes: Skip steps whose loss or gradient norm is beyond its median by more than this multiple of its own
+            spread; 6 is usual. The first 50 steps are exempt.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
@@ -75,6 +87,7 @@ def watch(
     try:
         if serve:
             check_live_page()
+        incidents = incidents_of(black_box, on_nan, skip_spikes)
         monitor = _watch(
             model,
             optimizer,
@@ -89,6 +102,7 @@ def watch(
             config,
             quiet,
             sinks,
+            incidents,
         )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
@@ -111,6 +125,7 @@ def _watch(
     config: Mapping[str, Any] | None,
     quiet: bool,
     sinks: Sequence[Sink],
+    incidents: Incidents | None,
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
     _check_sinks(sinks)
@@ -147,6 +162,7 @@ def _watch(
         quiet=quiet,
         settings=settings,
         sinks=sinks,
+        incidents=incidents,
     )
 
 

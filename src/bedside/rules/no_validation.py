@@ -8,8 +8,7 @@ A falling training loss is what learning and learning by heart have in common. W
 them apart, bedside included.
 
 ## How it decides
-At least `fewest` readings of the training loss, and no series of validation or test. Where the model was seen being
-evaluated between the steps, `passes` times or more, it is the logging that is missing.
+At least `fewest` readings of the training loss, and no series of validation or test.
 
 ## When it is wrong
 Streams of data that never repeat, where the training loss of the next batch is a validation loss.
@@ -34,15 +33,19 @@ from dataclasses import dataclass
 
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.finding import Finding, Severity
-from bedside.record.run import Run
+from bedside.record.run import Event, Run
+from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import steps
+
+# What a watched run notices of evaluations, whether or not their loss was logged.
+EVALUATED = ("validation", "evaluation_input", "validation_in_train_mode", "validation_with_gradients")
 
 
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 100  # readings: shorter runs are trials
-    passes: int = 2  # evaluations in evaluation mode: a single one may be a look at an example
+    passes: int = 2  # through the model, in evaluation mode: a single one may be a look at an example
 
 
 @rule("GEN109", severity=Severity.NOTE, needs=[], limits=Limits())
@@ -50,30 +53,33 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.fewest)
     if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
         return
-    unlogged = _unlogged(run, limits)
-    missing = f"No validation loss was logged in {steps(run.steps, run.axis)}, though the model was evaluated"
+    seen = [event for kind in EVALUATED for event in run.events_of(kind)] or _between_steps(run, limits)
     yield no_validation.finding(
-        f"{missing if unlogged else f'No validation in {steps(run.steps, run.axis)}'}: overfitting cannot be told from "
-        "learning.",
+        f"The model was evaluated at {moment(run, seen[0].step)}, and its loss was not logged: overfitting cannot be "
+        "told from learning."
+        if seen
+        else f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=0.9,
         evidence={"readings": len(series)},
         series=[series.key],
-        could_also_be=[] if unlogged else ["validation that is done but not logged: look at the script's own output."],
-        try_=unlogged
-        or [
-            f"Hold out one percent of the data, and evaluate it every {max(1, run.steps // 20):,} steps.",
-            "Log it: monitor.log(val_loss=...).",
+        could_also_be=[] if seen or run.events_of("coverage") else ["validation that is done but not logged."],
+        try_=[
+            "Log its loss: monitor.log(val_loss=…), beside the evaluation."
+            if seen
+            else f"Hold out one percent of the data, evaluate it every {max(1, run.steps // 20):,} steps, and log it: "
+            "monitor.log(val_loss=…).",
         ],
     )
 
 
-def _unlogged(run: Run, limits: Limits) -> list[str]:
-    """What to do where evaluations were seen between the steps, of which no metric was logged."""
-    told = run.events_of("evaluations")
-    seen = told[-1].data if told else {}
-    if not seen.get("in_eval_mode") or seen.get("passes", 0) < limits.passes or seen.get("steps_between", 0) < 2:
-        return []
-    every = f"every {seen['steps_between']:,.0f} steps"
-    return [f"Log the loss of the evaluation that is run {every}: monitor.log(val_loss=...)."]
+def _between_steps(run: Run, limits: Limits) -> list[Event]:
+    """Forwards in evaluation mode between the steps, now and then: what is done at every step is part of training."""
+    return [
+        event
+        for event in run.events_of("evaluations")[-1:]
+        if event.data.get("in_eval_mode")
+        and event.data.get("passes", 0) >= limits.passes
+        and event.data.get("steps_between", 0) > 1
+    ]

@@ -52,6 +52,7 @@ from bedside.record.run import Event, Run
 from bedside.record.vocabulary import LOSS, NONFINITE_ACTIVATIONS
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import weights_had_grown
 
 SHORT = "Use torch.autocast with dtype=torch.bfloat16, which has float32's range; with float16, use a GradScaler."
 EDGE = "log, sqrt, division or exp at the edge of its domain: add 1e-8 or clamp"
@@ -136,7 +137,7 @@ def _finding(
         where=where,
         evidence={key: data[key] for key in ("kind", "class", "inputs_finite", "weights_finite") if key in data},
         series=[LOSS.name, *(f"{NONFINITE_ACTIVATIONS.name}/{name}" for name in where)],
-        could_also_be=("Weights that had grown until they overflowed: look at their norms before that step.",),
+        could_also_be=(weights_had_grown(run, step),),
         try_=[*advice, lower_learning_rate(run, max(0, step - 1))],
     )
 

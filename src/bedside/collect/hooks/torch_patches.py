@@ -111,7 +111,12 @@ def _backward(original: Any) -> Any:
         listeners = list(MONITORS)
         for monitor in listeners:
             monitor.before_backward(tensors, grad_tensors)
-        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        try:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except Exception as error:
+            for monitor in listeners:
+                monitor.training_failed(error)
+            raise
         for monitor in listeners:
             monitor.after_backward()
 
@@ -154,12 +159,12 @@ def _clip_value(original: Any) -> Any:
 
 
 def _optimizer_made(original: Any) -> Any:
-    def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+    def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         for monitor in MONITORS:
             monitor.optimizer_made(self)
 
-    return __init__
+    return made
 
 
 def _scale(original: Any) -> Any:

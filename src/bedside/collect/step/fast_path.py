@@ -114,7 +114,8 @@ class FastPath:
         self._step_begins, self._step_ended = step_begins, step_ended  # of steps off the fast path
         self._ended, self._failed = over, failed
         self._reader: Reader | None = None
-        self._first, self._began, self._epoch = 0, 0.0, None
+        self._first, self._began = 0, 0.0
+        self._epoch: float | None = None
         self._turn = 0
         self._timed = False
         self._begun = False  # the beginning of this step was observed, and it was a fast-path step's

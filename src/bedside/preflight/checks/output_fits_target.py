@@ -96,11 +96,11 @@ def _broadcasts(first: FirstLoss) -> Iterator[tuple[str, list[Sequence[int]]]]:
                     [own, others, together],
                 )
     if first.loss is not None and (hidden := hidden_broadcast([first.loss.grad_fn])):
-        own, _, together = hidden
+        alone, _, wide = hidden
         yield (
-            f"A prediction of shape {tuple(own)} is part of a difference of shape {tuple(together)}: everybody is "
+            f"A prediction of shape {tuple(alone)} is part of a difference of shape {tuple(wide)}: everybody is "
             "compared with everybody.",
-            [own, (own[0],) if len(own) == 2 else (own[0], 1), together],
+            [alone, (alone[0],) if len(alone) == 2 else (alone[0], 1), wide],
         )
 
 
