@@ -201,10 +201,7 @@ class Monitor:
         )
         step_rows.start_counting(layout)
         self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
-        self._handles += [
-            each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
-            for each in self.optimizers
-        ]
+        self._step_end_hooks = {id(each): self._hook_step_end(each) for each in self.optimizers}
         self._fast_path_control.hook_step_begins()
         self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
@@ -387,16 +384,18 @@ class Monitor:
         self.leave_fast_path()  # its first step must not go by unseen
         self._rebuilt.made(optimizer)
 
+    def _hook_step_end(self, optimizer: Optimizer) -> Any:
+        return optimizer.register_step_post_hook(without_nested_steps(self.fast_path.after_step, optimizer))
+
     @_unharmed
     def _adopt(self, old: Optimizer, new: Optimizer) -> None:
         """The trainer has built its optimizer anew: the new one is watched in the place of the old one."""
         self.leave_fast_path()
         facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
         self._events.note("optimizer_rebuilt", facts)
-        place = next(at for at, each in enumerate(self.optimizers) if each is old)
-        self._handles[place].remove()
-        self._handles[place] = new.register_step_post_hook(without_nested_steps(self.fast_path.after_step, new))
-        self.optimizers[place] = new  # the list that the collectors look at
+        self._step_end_hooks.pop(id(old)).remove()
+        self._step_end_hooks[id(new)] = self._hook_step_end(new)
+        self.optimizers[:] = [new if each is old else each for each in self.optimizers]  # collectors look at this list
         self._steps.replace(old, new)
         self._parameters.check_coverage()
         self._new_optimizer = True
@@ -572,6 +571,8 @@ class Monitor:
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
         self._rebuilt.close()
+        self._handles += self._step_end_hooks.values()
+        self._step_end_hooks = {}
         while self._handles:
             self._handles.pop().remove()
         self._fast_path_control.unhook_step_begins()
