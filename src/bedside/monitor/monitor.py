@@ -26,6 +26,7 @@ from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
+from bedside.collect.probes import Probes
 from bedside.collect.reading.device_queue import DeviceQueue
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.partial_updates import PARTS
@@ -124,6 +125,7 @@ class Monitor:
         settings: Settings | None = None,
         sinks: Sequence[Sink] = (),
         incidents: Incidents | None = None,
+        probes: bool = True,
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -147,9 +149,9 @@ class Monitor:
         self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
-        self._forward_hooks = ForwardHooks(model)
+        self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
         self._context = context = WatchContext(
-            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank
+            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank, allowed
         )
         self._incidents = incidents
         if incidents is not None:
@@ -340,6 +342,12 @@ class Monitor:
             self._reported_at = self.step
             self._report()
 
+    def close_for_another(self) -> None:
+        """The same model is watched anew (a notebook cell that was run again): end without a report."""
+        if not self._closed and os.getpid() == self._pid:
+            self._printer.silent = True
+            self.close(finished=None)
+
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
@@ -406,6 +414,7 @@ class Monitor:
 
     @_unharmed
     def before_backward(self, tensors: Any, gradient: Any) -> None:
+        self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
         self._losses.before(tensors, gradient, parameters)

@@ -12,10 +12,13 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.forward_hooks import unwrapped
+from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
-from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
+from bedside.errors import BadModel, BadOption, BedsideError, say, unknown_name
 from bedside.finding import Finding
 from bedside.incident.black_box import BlackBox
 from bedside.incident.incidents import Incidents, incidents_of
@@ -51,6 +54,7 @@ def watch(
     black_box: bool | BlackBox | None = None,
     on_nan: str = "report",
     skip_spikes: float | None = None,
+    probes: bool = True,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -80,6 +84,8 @@ def watch(
             stay as they are, training goes on), "stop" the program, or "raise" `bedside.incident.NonFiniteStep`.
         skip_spikes: Skip steps whose loss or gradient norm is beyond its median by more than this multiple of its own
             spread; 6 is usual. The first 50 steps are exempt.
+        probes: Run the few trials that need a forward of their own (does the model see the future, do samples mix) on a
+            copy of the model. With False, what they would show is reported as not examined.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
@@ -103,6 +109,7 @@ def watch(
             quiet,
             sinks,
             incidents,
+            probes,
         )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
@@ -126,6 +133,7 @@ def _watch(
     quiet: bool,
     sinks: Sequence[Sink],
     incidents: Incidents | None,
+    probes: bool,
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
     _check_sinks(sinks)
@@ -141,29 +149,48 @@ def _watch(
             expected="run_dir= for a new run, or resume= to continue an old one",
             try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
         )
+    _close_older(model, quiet)
     if resume is not None:
         store = Store.resume(Path(resume), rank)
     else:
         store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
-    store.environment(environment(device=_device(model), seed=torch.initial_seed()))
-    return Monitor(
-        model,
-        optimizers,
-        store,
-        rank=rank,
-        config={**_known_about(model, optimizers), **({} if loss_falls else {"loss_falls": False}), **(config or {})},
-        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
-        + [Histograms] * bool(histograms),
-        gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
-        updates=wanted is None or bool(wanted & NEEDS_UPDATES),
-        by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
-        budget=budget,
-        on_finding=on_finding,
-        quiet=quiet,
-        settings=settings,
-        sinks=sinks,
-        incidents=incidents,
-    )
+    try:
+        store.environment(environment(device=_device(model), seed=torch.initial_seed()))
+        return Monitor(
+            model,
+            optimizers,
+            store,
+            rank=rank,
+            config={
+                **_known_about(model, optimizers),
+                **({} if loss_falls else {"loss_falls": False}),
+                **(config or {}),
+            },
+            collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
+            + [Histograms] * bool(histograms),
+            gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
+            updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+            by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
+            budget=budget,
+            on_finding=on_finding,
+            quiet=quiet,
+            settings=settings,
+            sinks=sinks,
+            incidents=incidents,
+            probes=probes,
+        )
+    except BaseException:  # what cannot be watched must not leave a folder that refuses the next attempt
+        store.close(finished=False) if resume is not None else store.discard()
+        raise
+
+
+def _close_older(model: nn.Module, quiet: bool) -> None:
+    """One monitor per model: a notebook cell that is run again means the new one."""
+    for older in list(MONITORS):
+        if unwrapped(older.model) is unwrapped(model):
+            older.close_for_another()
+            if not quiet:
+                say(f"bedside: this model is watched anew; the record in {older.run_dir} is closed.")
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
@@ -269,9 +296,8 @@ def _device(model: nn.Module) -> str:
 def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
     plain = (bool, int, float, str)
     return {
-        "model": type(getattr(model, "module", model)).__name__,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "model": type(unwrapped(model)).__name__,
+        **parameter_counts(model),
         "optimizers": [
             {
                 "name": type(optimizer).__name__,
