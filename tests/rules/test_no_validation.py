@@ -34,16 +34,3 @@ def test_asks_for_the_loss_of_an_evaluation_that_was_seen():
     [found] = no_validation.check(a_run(loss=np.linspace(2, 1, 200), events=seen))
     assert "was not logged" in found.message
     assert found.try_[0].startswith("Log its loss: monitor.log(val_loss=…)")
-
-
-def evaluated(**facts):
-    seen = {"passes": 4, "forwards_per_pass": 7, "steps_between": 50, "in_eval_mode": True, "confirmed": 0}
-    return [Event(150, "evaluations", seen | facts)]
-
-
-def test_passes_in_evaluation_mode_are_an_evaluation_unless_there_is_one_at_every_step():
-    (finding,) = no_validation.check(a_run(loss=curve(3, 2), events=evaluated()))
-    assert "evaluated at step 150, and its loss was not logged" in finding.message
-    for no_evaluation in ({"steps_between": 1}, {"passes": 1}, {"in_eval_mode": False}):
-        (finding,) = no_validation.check(a_run(loss=curve(3, 2), events=evaluated(**no_evaluation)))
-        assert "No validation in 200 steps" in finding.message

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.finding import Finding, Severity
-from bedside.record.run import Event, Run
+from bedside.record.run import Run
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import steps
@@ -45,7 +45,6 @@ EVALUATED = ("validation", "evaluation_input", "validation_in_train_mode", "vali
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 100  # readings: shorter runs are trials
-    passes: int = 2  # through the model, in evaluation mode: a single one may be a look at an example
 
 
 @rule("GEN109", severity=Severity.NOTE, needs=[], limits=Limits())
@@ -53,9 +52,10 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.fewest)
     if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
         return
-    seen = [event for kind in EVALUATED for event in run.events_of(kind)] or _between_steps(run, limits)
+    seen = [event.step for kind in EVALUATED for event in run.events_of(kind)]
+    seen += [run.config["first_evaluation"]] if "first_evaluation" in run.config else []
     yield no_validation.finding(
-        f"The model was evaluated at {moment(run, seen[0].step)}, and its loss was not logged: overfitting cannot be "
+        f"The model was evaluated at {moment(run, min(seen))}, and its loss was not logged: overfitting cannot be "
         "told from learning."
         if seen
         else f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
@@ -72,14 +72,3 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
             "monitor.log(val_loss=…).",
         ],
     )
-
-
-def _between_steps(run: Run, limits: Limits) -> list[Event]:
-    """Forwards in evaluation mode between the steps, now and then: what is done at every step is part of training."""
-    return [
-        event
-        for event in run.events_of("evaluations")[-1:]
-        if event.data.get("in_eval_mode")
-        and event.data.get("passes", 0) >= limits.passes
-        and event.data.get("steps_between", 0) > 1
-    ]

@@ -25,7 +25,7 @@ def sgd(model):
 
 
 def troubles(run):
-    ordinary = {"coverage", "mode", "cost", "accumulation", "nonlinearities", "answers_in_place", "evaluations"}
+    ordinary = {"coverage", "mode", "cost", "accumulation", "nonlinearities", "answers_in_place"}
     return {event.kind for event in run.events} - ordinary
 
 
@@ -175,23 +175,6 @@ def test_an_ordinary_loop_raises_no_event(tmp_path):
 
     run = watched(model, optimizer, tmp_path, body)
     assert not troubles(run)
-
-
-def test_evaluations_without_any_metric_are_counted(tmp_path):
-    model = net()
-    optimizer = sgd(model)
-
-    def body(step, monitor):
-        train_step(model, optimizer)
-        if step % 4 == 3:
-            model.eval()
-            evaluation(model, monitor, grad=False, log=step == 3)
-            model.train()
-
-    run = watched(model, optimizer, tmp_path, body, steps=17)
-    told = run.events_of("evaluations")[-1].data
-    assert (told["count"], told["confirmed"]) == (4, 1)
-    assert (told["forwards_per_pass"], told["steps_between"], told["in_eval_mode"]) == (3, 4, True)
 
 
 @pytest.mark.parametrize("freeze", ["trunk", "nothing"])

@@ -88,7 +88,6 @@ class Loop(Collector):
         self._steps: list[int] = []
         self._values: list[tuple[float, float]] = []
         self._ended = False
-        self._evaluations = Tally("evaluations")  # confirmed: a metric was logged, or a validation block entered
         self._train_mode = Tally("validation_in_train_mode")
         self._gradients = Tally("validation_with_gradients")
         self._empty = Tally("empty_step")
@@ -174,7 +173,6 @@ class Loop(Collector):
             "forwards_per_pass": median(self._lengths),
             "steps_between": median(self._distances),
         }
-        self._evaluations.add(step, observed.confirmed, **habits, in_eval_mode=observed.in_train_mode == 0)
         if observed.in_train_mode == observed.forwards:
             kinds_here = {"mode_dependent": self._kinds, "keeps_statistics": self._statistics}
             self._train_mode.add(step, observed.confirmed, **habits, **kinds_here)
@@ -198,7 +196,7 @@ class Loop(Collector):
     def events(self) -> Iterable[Event]:
         changes, self._changes = self._changes, []
         yield from changes
-        for tally in (self._evaluations, self._train_mode, self._gradients, self._empty, self._scaled):
+        for tally in (self._train_mode, self._gradients, self._empty, self._scaled):
             yield from tally.news(self._ended)
 
 
