@@ -24,11 +24,13 @@ from bedside.collect.vitals.leaked_target import LeakedTarget
 from bedside.collect.vitals.loop_checks import Loop
 from bedside.collect.vitals.loss_graph import FirstGraph
 from bedside.collect.vitals.loss_inputs import LossInputs
+from bedside.collect.vitals.loss_terms import LossTerms
 from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
 from bedside.collect.vitals.numerics import Numerics
 from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
+from bedside.collect.vitals.reconstruction import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
 from bedside.collect.vitals.shared_parameters import SharedParameters
@@ -45,6 +47,8 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     LossInputs,
+    LossTerms,
+    Reconstruction,
     Narrowest,
     FirstNonfinite,
     Inputs,
