@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bedside.errors import NoSuchPath, NotARun
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Parameter, Run
-from bedside.record.sqlite.other_ranks import with_other_ranks
+from bedside.record.sqlite.other_ranks import RankRecord, with_other_ranks
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.read_only import open_to_read
 from bedside.record.sqlite.run_folder import damaged
@@ -43,12 +44,7 @@ def is_run(path: Path) -> bool:
 
 def open_run(run_dir: Path, rank: int = 0) -> Run:
     """The run in a folder (or in one rank's file), as far as it has come, with what other ranks recorded."""
-    run_dir = Path(run_dir)
-    run = _opened(run_dir, rank)[0]
-    others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
-    if not others:
-        return run
-    return with_other_ranks(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
+    return _all_ranks(Path(run_dir), rank)
 
 
 def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
@@ -56,7 +52,24 @@ def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
 
     Only the blocks that hold these steps are read, so following a long run costs what is new in it.
     """
-    return _opened(Path(run_dir), rank, since)[0]
+    return _all_ranks(Path(run_dir), rank, since)
+
+
+def _all_ranks(run_dir: Path, rank: int, since: int = 0) -> Run:
+    record = _of_rank(run_dir, rank, since)
+    if run_dir.is_file():
+        if not record.sharded:
+            return record.run
+        rank = record.rank
+    others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
+    if not others and not record.run.events_of("ranks"):
+        return record.run
+    return with_other_ranks(record, rank, {each: partial(_of_rank, run_dir, each, since) for each in others})
+
+
+def _of_rank(run_dir: Path, rank: int, since: int = 0) -> RankRecord:
+    run, loader = _opened(run_dir, rank, since)
+    return RankRecord(run, *loader.last)
 
 
 def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
