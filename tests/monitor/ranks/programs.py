@@ -184,7 +184,9 @@ def elastic() -> None:
                     sys.exit(3)
             train_step(wrapped, optimizer, step, dist.get_rank())
             if dist.get_rank() == 0 and (step + 1) % 10 == 0:
-                torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}, checkpoint)
+                torch.save(
+                    {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}, checkpoint
+                )
 
 
 def _replicated() -> tuple[nn.parallel.DistributedDataParallel, torch.optim.Optimizer]:
