@@ -21,13 +21,14 @@ from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
 from bedside.commands.explain import explain
 from bedside.commands.lab import lab
+from bedside.commands.mcp import mcp
 from bedside.commands.report import report
 from bedside.commands.rules import rules
 from bedside.commands.run import run as run_script
 from bedside.commands.serve import serve
 from bedside.commands.watch import watch
 from bedside.commands.zoo import zoo
-from bedside.errors import BadOption, BedsideError, unknown_name
+from bedside.errors import BadOption, BedsideError, unexpected_failure, unknown_name
 
 COULD_NOT_LOOK = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -66,7 +67,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, zoo):
+for each in (demo, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, mcp, zoo):
     commands.add_command(each)
 
 
@@ -99,7 +100,7 @@ def run(args: Sequence[str] | None = None) -> int | Callable[[], None]:
     except Exception as unexpected:
         if os.environ.get("BEDSIDE_DEBUG"):
             raise
-        return _could_not_look(_a_bug(unexpected))
+        return _could_not_look(unexpected_failure(unexpected))
 
 
 def _could_not_look(error: BedsideError) -> int:
@@ -116,12 +117,3 @@ def _in_three_lines(error: click.UsageError) -> BedsideError:
         return unknown_name("option", error.option_name, [*names, "--help"], try_=try_)
     usage = error.ctx.get_usage().removeprefix("Usage: ") if error.ctx else "bedside COMMAND"
     return BadOption(error.format_message(), expected=" ".join(usage.split()), try_=try_)
-
-
-def _a_bug(unexpected: Exception) -> BedsideError:
-    what = f"bedside itself failed: {type(unexpected).__name__}: {unexpected}".splitlines()[0]
-    return BedsideError(
-        what,
-        expected="no exception to get this far, whatever the input; please report it with the traceback",
-        try_="the same command with BEDSIDE_DEBUG=1 in front of it, which shows the traceback",
-    )

@@ -78,6 +78,16 @@ def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") ->
     )
 
 
+def unexpected_failure(unexpected: BaseException | None) -> BedsideError:
+    """What could not have been foreseen, still in three lines."""
+    what = f"bedside itself failed: {type(unexpected).__name__}: {unexpected}".splitlines()[0]
+    return BedsideError(
+        what,
+        expected="no exception to get this far, whatever the input; please report it with the traceback",
+        try_="the same command with BEDSIDE_DEBUG=1 in front of it, which shows the traceback",
+    )
+
+
 class NotEnough(Exception):
     """Raised by a rule that has its vitals but too little of them: `NotEnough("50 steps of loss, has 12")`."""
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside import lab
-from bedside.lab.nonfinite import is_finite
+from bedside.training.nonfinite.values import is_finite
 
 
 class Op(nn.Module):

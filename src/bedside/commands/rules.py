@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,23 +22,14 @@ def rules(format_: str) -> None:
     if format_ == "json":
         import json
 
-        click.echo(json.dumps([_as_json(each) for each in CATALOGUE], indent=2))
+        from bedside.rules.page import as_json
+
+        click.echo(json.dumps([as_json(each) for each in CATALOGUE], indent=2))
         return
     from bedside.report.screen import show, width
 
     across = width()
     show([line for each in CATALOGUE for line in _lines(each, across)])
-
-
-def _as_json(rule: Rule) -> dict[str, Any]:
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "severity": rule.severity.word,
-        "status": "preview" if rule.preview else "stable",
-        "needs": [str(need) for need in rule.needs],
-        "sentence": rule.title,
-    }
 
 
 def _lines(rule: Rule, width: int) -> list[Line]:

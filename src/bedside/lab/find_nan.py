@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bedside.lab.nonfinite import is_finite, readable_values, statistics
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
+from bedside.training.nonfinite.values import is_finite, readable_values, statistics
 from bedside.wording import count
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from bedside.lab.nonfinite import readable_values
+from bedside.training.nonfinite.values import readable_values
 
 
 def layer_of(parameter: str) -> str:

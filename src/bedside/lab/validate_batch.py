@@ -19,11 +19,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.lab.nonfinite import readable_values
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.training.batches import named_tensors, rows_in
 from bedside.training.forward import TARGETS
+from bedside.training.nonfinite.values import readable_values
 from bedside.wording import count, listed, number
 
 IGNORED = -100  # the label that torch's losses leave out

@@ -55,6 +55,18 @@ def family(rule: Rule) -> str:
     return FAMILIES.get(rule.code[:3], rule.code[:3])
 
 
+def as_json(rule: Rule) -> dict[str, Any]:
+    """The rule's line in the catalogue as plain data; the keys do not change between versions."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.word,
+        "status": "preview" if rule.preview else "stable",
+        "needs": [str(need) for need in rule.needs],
+        "sentence": rule.title,
+    }
+
+
 def _facts(rule: Rule) -> str:
     facts = [family(rule), rule.severity.word, status(rule)]
     return " · ".join([*facts, f"needs {needs(rule)}"] if rule.needs else facts)

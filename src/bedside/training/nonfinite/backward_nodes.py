@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.lab.nonfinite import Statistics, all_finite, is_finite, statistics
-from bedside.lab.operators import _OURS, _TORCH, Operation
+from bedside.training.nonfinite.operators import OURS, TORCH, Operation
+from bedside.training.nonfinite.values import Statistics, all_finite, is_finite, statistics
 
 
 def first_bad_node(loss: Tensor) -> Operation | None:
@@ -70,7 +70,7 @@ def _forward_line(node: Any) -> str:
     """From the traceback that anomaly mode keeps with each node."""
     for entry in reversed(node.metadata.get("traceback_", [])):
         match = re.search(r'File "(.+)", line (\d+), in (\S+)\n\s*(.*)', entry)
-        if match and not match[1].startswith((_TORCH, _OURS)) and not match[1].startswith("<"):
+        if match and not match[1].startswith((TORCH, OURS)) and not match[1].startswith("<"):
             return f"{match[1].rpartition('/')[2]}:{match[2]} in {match[3]}: {match[4].strip()}"
     return ""
 

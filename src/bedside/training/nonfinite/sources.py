@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bedside.lab.nonfinite import Statistics
+from bedside.training.nonfinite.values import Statistics
 
 HALF_LARGEST = 65504.0  # the largest float16
 EXP_LARGEST = {"float16": 11.0, "bfloat16": 88.0, "float32": 88.0, "float64": 709.0}  # exp of more is infinite

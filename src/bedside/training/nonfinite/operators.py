@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from bedside.lab.nonfinite import Statistics, is_finite, readable_values, statistics
+from bedside.training.nonfinite.values import Statistics, is_finite, readable_values, statistics
 
 FILLS = (
     "fill",
@@ -33,8 +33,8 @@ FILLS = (
     "triu",
     "tril",
 )
-_TORCH = str(Path(torch.__file__).parent)
-_OURS = str(Path(__file__).resolve().parent.parent)
+TORCH = str(Path(torch.__file__).parent)
+OURS = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,6 @@ def user_line(stack: Sequence[traceback.FrameSummary] | None = None) -> str:
     """The innermost line that is neither torch's nor ours: file, line, function and text."""
     frames = traceback.extract_stack() if stack is None else stack
     for frame in reversed(frames):
-        if not frame.filename.startswith((_TORCH, _OURS)) and not frame.filename.startswith("<"):
+        if not frame.filename.startswith((TORCH, OURS)) and not frame.filename.startswith("<"):
             return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {(frame.line or '').strip()}"
     return ""

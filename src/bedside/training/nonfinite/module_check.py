@@ -13,9 +13,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bedside.lab.nonfinite import all_finite
-from bedside.lab.operators import CheckOperations
 from bedside.training.batches import named_tensors
+from bedside.training.nonfinite.operators import CheckOperations
+from bedside.training.nonfinite.values import all_finite
 
 
 @dataclass(frozen=True)
