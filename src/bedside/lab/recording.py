@@ -18,7 +18,8 @@ from torch.optim import Optimizer
 
 from bedside.collect.hooks import torch_patches
 from bedside.errors import BedsideError
-from bedside.lab.result import KIND, Result
+from bedside.lab.result import Result
+from bedside.report.experiments import KIND
 
 Options = ParamSpec("Options")
 Answer = TypeVar("Answer", bound=Result)
@@ -54,7 +55,7 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
 
 def add_to_record(result: Result, monitor: Any) -> None:
     """Write the result into the monitor's record, as an event at the present step."""
-    monitor._events.note(KIND, result.to_json())
+    monitor._events.note(KIND, result.to_json() | {"picture": result.picture()})
 
 
 @contextmanager
