@@ -27,7 +27,7 @@ def test_a_step_that_one_rank_lacks_is_not_known():
 
 def test_a_nan_of_one_rank_is_a_nan_of_the_whole():
     whole = norms_added([series([3.0, 1.0]), series([np.nan, 0.0])], TWO)
-    assert np.isnan(whole.values[0]) and whole.values[1] == 1.0
+    np.testing.assert_array_equal(whole.values, [np.nan, 1.0])
 
 
 def test_after_a_restart_with_fewer_ranks_fewer_are_needed():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,16 @@ from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
+from bedside.monitor import ranks
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
+from bedside.monitor.resuming import is_new_rank, next_step, optimizer_steps
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
 
-RUNS = Path("bedside-runs")
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
 NEEDS_UPDATES = {vital for vital, _ in MOVES}
 
@@ -36,6 +36,7 @@ def watch(
     *,
     run_dir: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    step: int | None = None,
     vitals: Sequence[str] | None = None,
     budget: float | None = 0.01,
     histograms: bool = False,
@@ -51,7 +52,9 @@ def watch(
         model: The model, wrapped (DDP, torch.compile) or not.
         optimizer: Its optimizer, or several (a GAN has two).
         run_dir: A new or empty folder for the record; by default one under `bedside-runs/`.
-        resume: The folder of an earlier run to continue, on the same step axis.
+        resume: The folder of an earlier run to continue, on the same step axis. Load the checkpoint first.
+        step: The number of the step that comes next. By default 0; after a resume what the optimizer has counted, or
+            else the step after the last that was recorded.
         vitals: Record only these (see docs/vitals.md); by default everything.
         budget: The share of the step time that watching may take after the first steps, which are recorded in full.
             None records everything at every step.
@@ -71,9 +74,9 @@ def watch(
         if serve:
             check_live_page()
         monitor = _watch(
-            model, optimizer, run_dir, resume, vitals, budget, histograms, on_finding, config, quiet, sinks
+            model, optimizer, run_dir, resume, step, vitals, budget, histograms, on_finding, config, quiet, sinks
         )
-        if serve and _rank() == 0:
+        if serve and ranks.rank() == 0:
             start_live_page(monitor.run_dir)
         return monitor
     except BedsideError as error:
@@ -85,6 +88,7 @@ def _watch(
     optimizer: Any,
     run_dir: Any,
     resume: Any,
+    step: int | None,
     vitals: Sequence[str] | None,
     budget: float | None,
     histograms: bool,
@@ -97,26 +101,29 @@ def _watch(
     _check_sinks(sinks)
     _check_model(model)
     _check_budget(budget)
+    _check_step(step)
     wanted = _wanted(vitals)
     settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
-    rank = _rank()
+    rank = ranks.rank()
     if run_dir is not None and resume is not None:
         raise BadOption(
             f"Both run_dir={os.fspath(run_dir)!r} and resume={os.fspath(resume)!r} were given.",
             expected="run_dir= for a new run, or resume= to continue an old one",
             try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
         )
-    if resume is not None:
-        store = Store.resume(Path(resume), rank)
-    else:
-        store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
+    folder = Path(resume or run_dir or ranks.new_folder())
+    again = resume is not None or ranks.restarted(folder, rank)
+    store = Store.resume(folder, rank) if again and not is_new_rank(folder, rank) else Store.create(folder, rank)
+    if step is None and again:
+        step = next_step(folder, optimizers[0])
     store.environment(environment(device=_device(model), seed=torch.initial_seed()))
     return Monitor(
         model,
         optimizers,
         store,
         rank=rank,
-        config={**_known_about(model, optimizers), **(config or {})},
+        first_step=step,
+        config={**_known_about(model, optimizers, again), **(config or {})},
         collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
         + [Histograms] * bool(histograms),
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
@@ -183,6 +190,15 @@ def _check_budget(budget: Any) -> None:
         )
 
 
+def _check_step(step: Any) -> None:
+    if step is not None and not (isinstance(step, int) and step >= 0):
+        raise BadOption(
+            f"step={step!r} is not the number of a step.",
+            expected="a whole number from 0 on: how many steps were made before",
+            try_="bedside.watch(model, optimizer, resume='runs/a', step=checkpoint['step'])",
+        )
+
+
 def _wanted(vitals: Sequence[str] | None) -> set[str] | None:
     if vitals is None:
         return None
@@ -192,34 +208,15 @@ def _wanted(vitals: Sequence[str] | None) -> set[str] | None:
     return set([vitals] if isinstance(vitals, str) else vitals)
 
 
-def _rank() -> int:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank()
-    return int(os.environ.get("RANK", 0))
-
-
-def _new_folder(rank: int) -> Path:
-    """A folder no other run has. All ranks of one launch must find the same one without talking to each other."""
-    if "RANK" in os.environ and "MASTER_PORT" in os.environ:
-        run = os.environ.get("TORCHELASTIC_RUN_ID", "run")
-        return RUNS / f"{run}-{os.environ['MASTER_PORT']}-{os.getppid()}"
-    stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
-    folder = RUNS / stamp
-    number = 2
-    while folder.exists():
-        folder = RUNS / f"{stamp}_{number}"
-        number += 1
-    return folder
-
-
 def _device(model: nn.Module) -> str:
     return str(next(model.parameters()).device)
 
 
-def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
+def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool) -> dict[str, Any]:
     plain = (bool, int, float, str)
     return {
         "model": type(getattr(model, "module", model)).__name__,
+        **({"optimizer_steps_before": counted} if (counted := optimizer_steps(optimizers[0])) and not again else {}),
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "optimizers": [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-BATCH, STEPS, RATE, CLIP = 8, 24, 0.3, 0.5
+BATCH, STEPS, CLIP = 8, 24, 0.5
+RATE = 0.05  # low enough that the order in which ranks add up does not grow into another training within these steps
 
 
 class Block(nn.Module):

@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bedside.record.missing import MISSING
+
 
 def is_sharded(tensor: Any) -> bool:
     """Whether it is a DTensor, of which this rank may hold a part only."""
@@ -24,6 +26,20 @@ def is_sharded(tensor: Any) -> bool:
 def local(tensor: Tensor) -> Tensor:
     """What this rank holds of it; talks to nobody."""
     return tensor.to_local() if is_sharded(tensor) else tensor
+
+
+def is_here(tensor: Tensor) -> bool:
+    """Whether there are numbers to read at once: an empty part has none, and the result of a collective that torch has
+    not waited for yet would make us wait."""
+    return tensor.numel() > 0 and not hasattr(tensor, "trigger_wait")
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A DTensor that every rank holds whole, as clipping under FSDP2 returns; MISSING where it takes others to know."""
+    if not is_sharded(tensor):
+        return tensor
+    known = all(each.is_replicate() for each in tensor.placements)  # type: ignore[attr-defined]
+    return local(tensor) if known else torch.full_like(local(tensor), MISSING, dtype=torch.float64)
 
 
 def unsummed(gradient: Tensor | None) -> bool:

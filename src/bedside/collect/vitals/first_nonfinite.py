@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded, local
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
 
@@ -211,8 +212,8 @@ class Counters:
 
 
 def bad_parameters(model: nn.Module) -> list[str]:
-    """Names of parameters that hold a NaN or an infinity."""
-    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(p).all())]
+    """Names of parameters that hold a NaN or an infinity, in the part of them that this rank holds."""
+    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(local(p)).all())]
 
 
 def _numbers_of(module: nn.Module) -> dict[str, Any]:
@@ -236,5 +237,5 @@ def _needs_other_ranks(model: nn.Module) -> bool:
     """A forward that talks to other ranks cannot be re-run by one rank alone."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return False
-    sharded = any(hasattr(p, "full_tensor") for p in model.parameters())
+    sharded = any(is_sharded(p) for p in model.parameters())
     return sharded or any(isinstance(m, nn.SyncBatchNorm) for m in model.modules())

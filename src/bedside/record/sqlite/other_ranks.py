@@ -45,14 +45,11 @@ class RankRecord:
     run: Run
     last_step: int = -1
     last_time: float = 0.0  # when it wrote its last step, or was closed
+    resumed_at: int | None = None  # the first step since the last resume; -1 if it has not made one yet
 
     @property
     def rank(self) -> int:
         return int(next((event.data.get("rank", 0) for event in self.run.events_of("ranks")[-1:]), 0))
-
-    @property
-    def sharded(self) -> bool:
-        return any(event.data.get("sharded") for event in self.run.events_of("ranks"))
 
 
 def _initial_norm(rank: RankRecord) -> float | None:
@@ -71,7 +68,7 @@ def _finished(rank: RankRecord) -> float | None:
     """1 if it ended by itself, 0.5 if contact with other ranks was lost, 0 if another exception ended it, -1 if its
     record was never closed."""
     if rank.run.finished is None:
-        return -1.0
+        return -1.0 if rank.last_time else None
     lost_contact = any(event.data.get("lost_contact") for event in rank.run.events_of("ended")[-1:])
     return 1.0 if rank.run.finished else 0.5 if lost_contact else 0.0
 
@@ -79,58 +76,60 @@ def _finished(rank: RankRecord) -> float | None:
 FACTS: dict[str, Callable[[RankRecord], float | None]] = {
     "rank_initial_norm": _initial_norm,
     "rank_batch_group": _batch_group,
-    "rank_last_time": lambda rank: rank.last_time,
+    "rank_last_time": lambda rank: rank.last_time or None,
     "rank_finished": _finished,
 }
 
 
-def with_other_ranks(run: RankRecord, own: int, others: Mapping[int, Callable[[], RankRecord]]) -> Run:
-    """The run of rank `own` with all that the ranks know together; the others are opened when they are asked for."""
-    ranks = _Ranks(run, own, others)
-    everyone = [str(rank) for rank in sorted([own, *others])]
-    mine = run.run
+def with_other_ranks(shown: Run, ranks: Mapping[int, Callable[[], RankRecord]], *, added_up: bool = False) -> Run:
+    """A rank's run with all that the ranks know together; each record is opened when it is asked for.
+
+    `added_up`: what takes all ranks to know is in `shown` already, as it is in the live view.
+    """
+    together = _Ranks(shown, ranks, added_up=added_up)
+    everyone = [str(rank) for rank in sorted(ranks)]
     return Run(
-        mine.name,
-        format=mine.format,
-        keys=[*mine.series_keys, *((vital, rank) for vital in (*COMPARED, *FACTS) for rank in everyone)],
-        load=ranks.load,
-        events=mine.events,
-        parameters=mine.parameters,
-        config=mine.config,
-        environment=mine.environment,
-        notes=[*mine.notes, *_absent(run, [own, *others])],
-        axis=mine.axis,
-        finished=mine.finished,
+        shown.name,
+        format=shown.format,
+        keys=[*shown.series_keys, *((vital, rank) for vital in (*COMPARED, *FACTS) for rank in everyone)],
+        load=together.load,
+        events=shown.events,
+        parameters=shown.parameters,
+        config=shown.config,
+        environment=shown.environment,
+        notes=[*shown.notes, *_absent(shown, ranks)],
+        axis=shown.axis,
+        finished=shown.finished,
     )
 
 
 class _Ranks:
     """Loads series of the whole run; each rank's file is opened once."""
 
-    def __init__(self, run: RankRecord, own: int, others: Mapping[int, Callable[[], RankRecord]]) -> None:
-        self._own = run
-        self._opened = {own: run}
-        self._others = others
-        self._world = ranks_at(run.run.events)
-        self._known = set(run.run.series_keys)
+    def __init__(self, shown: Run, ranks: Mapping[int, Callable[[], RankRecord]], *, added_up: bool) -> None:
+        self._shown = shown
+        self._open = ranks
+        self._opened: dict[int, RankRecord] = {}
+        self._sharded = not added_up and is_sharded(shown)
+        self._reduced = not added_up
+        self._world = ranks_at(shown.events)
+        self._known = set(shown.series_keys)
 
     def load(self, keys: Sequence[Key]) -> Iterable[Series]:
         shared = [key for key in keys if self._is_shared(key)]
         if shared:
-            self._fetch_everywhere(shared)
-        rest = [key for key in keys if key not in shared and key in self._known]
-        self._own.run.fetch(rest)
+            parts = [(part, owner) for vital, owner in shared for part in RATIOS.get(vital, (vital,))]
+            parts += [weight_of(key) for key in shared if weight_of(key) in self._known]
+            for rank in self._open:
+                self._record(rank).run.fetch(parts)
+        self._shown.fetch([key for key in keys if not self._is_shared(key)])
         return [self._series(*key) for key in keys]
 
     def _is_shared(self, key: Key) -> bool:
         """Whether it takes all ranks to know it."""
-        return key in self._known and ((key[0] in SHARDED and self._own.sharded) or weight_of(key) in self._known)
-
-    def _fetch_everywhere(self, keys: Sequence[Key]) -> None:
-        parts = [(part, owner) for vital, owner in keys for part in RATIOS.get(vital, (vital,))]
-        parts += [weight_of(key) for key in keys if weight_of(key) in self._known]
-        for rank in (*self._opened, *self._others):
-            self._record(rank).run.fetch(parts)
+        if key not in self._known:
+            return False
+        return (self._sharded and key[0] in SHARDED) or (self._reduced and weight_of(key) in self._known)
 
     def _series(self, vital: str, owner: str) -> Series:
         if vital in FACTS:
@@ -141,38 +140,52 @@ class _Ranks:
             series = self._compared(int(owner), COMPARED[vital])
             return Series(vital, owner, series.steps, series.values)
         if not self._is_shared((vital, owner)):
-            return self._own.run.series(vital, owner)
+            return self._shown.series(vital, owner)
         if vital in RATIOS:
             above, below = (self._series(part, owner) for part in RATIOS[vital])
             return ratio(vital, above, below)
         parts = self._everywhere((vital, owner))
-        if vital in SHARDED and self._own.sharded:
+        if vital in SHARDED:
             return (most if vital in COUNTS else norms_added)(parts, self._world)
         return mean_over_ranks(parts, self._everywhere(weight_of((vital, owner))))
 
     def _compared(self, rank: int, vital: str) -> Series:
-        record = self._record(rank)
-        if vital in SHARDED and record.sharded:
+        run = self._record(rank).run
+        if vital in SHARDED and is_sharded(run):
             return Series(vital)  # shards of one model are not meant to be alike
-        return record.run.series(vital)
+        return run.series(vital)
 
     def _everywhere(self, key: Key) -> list[Series]:
-        return [self._record(rank).run.series(*key) for rank in dict.fromkeys((*self._opened, *self._others))]
+        records = [self._record(rank) for rank in self._open]
+        resumed = [each.resumed_at for each in records if each.resumed_at is not None and each.resumed_at >= 0]
+        begun = min(resumed, default=None)
+        # Until a resumed rank has made a step, its record still shows the branch that the others have left.
+        return [
+            each.run.series(*key).before(begun)
+            if begun is not None and each.resumed_at == -1
+            else each.run.series(*key)
+            for each in records
+        ]
 
     def _record(self, rank: int) -> RankRecord:
         if rank not in self._opened:
-            self._opened[rank] = self._others[rank]()
+            self._opened[rank] = self._open[rank]()
         return self._opened[rank]
 
 
-def _absent(run: RankRecord, there: Sequence[int]) -> list[str]:
+def is_sharded(run: Run) -> bool:
+    """Whether its ranks hold parts of the parameters."""
+    return any(event.data.get("sharded") for event in run.events_of("ranks"))
+
+
+def _absent(run: Run, there: Iterable[int]) -> list[str]:
     """What cannot be known because a rank's record is not in the folder."""
-    starts = run.run.events_of("ranks")
+    starts = run.events_of("ranks")
     if not starts:
         return []
     absent = sorted(set(range(int(starts[-1].data.get("world_size", 1)))) - set(there))
     if not absent:
         return []
     ranks = f"record of rank {absent[0]} is" if len(absent) == 1 else f"records of ranks {listed(map(str, absent))} are"
-    lost = "the norms of sharded parameters are not known" if run.sharded else "not all ranks were compared"
+    lost = "the norms of sharded parameters are not known" if is_sharded(run) else "not all ranks were compared"
     return [f"The {ranks} not here, so {lost}; read one folder that holds every rank*.sqlite of the run."]

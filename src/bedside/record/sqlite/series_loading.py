@@ -52,6 +52,7 @@ class Loader:
         self._connection = connection
         self._since = since  # earlier steps are not shown
         self.last = last_sign(connection, segments)
+        self.resumed_at = segments[-1].first if len(segments) > 1 else None
         weakref.finalize(self, connection.close)
         self._refuse_too_many_names()
         self.sets = [
