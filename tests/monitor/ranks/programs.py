@@ -226,8 +226,10 @@ def _replicated() -> tuple[nn.parallel.DistributedDataParallel, torch.optim.Opti
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    batch(0, 0)
+    # A file of its own for every attempt: over the launcher's store, gloo may wait for ranks of the attempt before.
+    meeting = FOLDER / f"meeting-{os.environ['TORCHELASTIC_RESTART_COUNT']}"
+    where = {"rank": int(os.environ["RANK"]), "world_size": int(os.environ["WORLD_SIZE"])}
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", **where)
     for program in sys.argv[2:]:
         globals()[program]()
         dist.barrier()

@@ -1,4 +1,4 @@
-"""A rank that dies leaves a readable record, and the report says which and when; a restart goes on where it left off."""
+"""A rank that dies leaves a readable record, and the report says which and when; restarts go on at the checkpoint."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ def lost(folder):
 
 
 def test_a_killed_rank_is_named_with_its_last_step(tmp_path):
-    printed = launched(tmp_path, "killed", check=False)
+    launched(tmp_path, "killed", check=False)
     finding = lost(tmp_path / "killed")
     assert finding.where == ("rank 1",)
     assert "was killed" in finding.message
     # What it had not written yet is less than a second of steps of at least five milliseconds.
     assert 50 <= finding.first_step <= 250
-    assert f"Rank 1 was killed: its record ends at step {finding.first_step}" in " ".join(printed.split())
+    report = " ".join(str(bedside.diagnose(tmp_path / "killed")).split())
+    assert f"Rank 1 was killed: its record ends at step {finding.first_step}" in report
     assert open_run(tmp_path / "killed", 1).loss.last_step == finding.first_step
 
 
@@ -47,7 +48,8 @@ def test_a_restart_goes_on_at_the_step_of_its_checkpoint(restarted, rank):
     run = open_run(restarted, rank)
     assert run.loss.steps.tolist() == list(range(40))
     assert [event.step for event in run.events_of("resume")] == [20]
-    assert "Resumed at step 20; 5 steps after it belong to an abandoned branch." in run.notes
+    assert "Resumed at step 20; " in run.notes[0]
+    assert "abandoned branch" in run.notes[0]
 
 
 def test_a_rank_that_failed_before_a_restart_is_no_longer_lost(restarted):
