@@ -52,7 +52,7 @@ class {title}(Collector):
     def attach(self, step: int) -> None:
         self._stepped = False
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]  # moments may be None
+    def step_ended(self, optimizer: Any, closure: bool) -> None:
         self._stepped = True
 
     def detach(self, step: int) -> None:
@@ -63,9 +63,9 @@ class {title}(Collector):
 
     def rows(self) -> Iterator[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
+        for step, owners, pending in waiting:
             columns = [("{name}", owner) for owner in owners]
-            yield RowSet("{name}", columns, [step], ticket.numbers.reshape(1, -1))
+            yield RowSet("{name}", columns, [step], pending.numbers.reshape(1, -1))
 
     def _owners(self) -> Iterator[tuple[str, list[Tensor]]]:
 {owners}

@@ -23,7 +23,7 @@ def looks_of_a_slow_run(monkeypatch, *, share: float, steps: int, step_takes: fl
     clock = Clock()
     monkeypatch.setattr(alarms, "time", clock)
     run = a_run(loss=[1.0, 0.9, 0.8])
-    listening = Alarms(lambda: run, speak=lambda finding: None, share=share, rules=())
+    listening = Alarms(lambda: run, on_alarm=lambda finding: None, share=share, rules=())
     for step in range(steps):
         clock.now += step_takes
         if listening.due(step, np.asarray([1.0])):

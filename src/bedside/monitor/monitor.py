@@ -114,6 +114,7 @@ class Monitor:
         first_step: int | None = None,
         gradients: bool = True,
         updates: bool = True,
+        by_parameter: bool = False,
         collectors: Sequence[type[Collector]] = (),
         config: Mapping[str, Any] | None = None,
         budget: float | None = None,
@@ -156,7 +157,7 @@ class Monitor:
         described = ranks.described(model, rank)
         if described:
             recorder.join_ranks(described)
-        self._step_rows = step_rows = StepRows(recorder.rows)
+        self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
         self.fast_path = FastPath(
             self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
         )
@@ -172,6 +173,7 @@ class Monitor:
             gradients=gradients,
             updates=updates,
         )
+        step_rows.hand_clipping = steps.hand_clipping
         if updates and steps.updates_in_parts:
             recorder.facts({"updates_in_parts": PARTS})
         recorder.replay()
@@ -375,6 +377,8 @@ class Monitor:
                 self.leave_fast_path()
             finally:
                 self._timed = False
+        if forward.grad and not forward.validating:
+            self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
 
     @_unharmed
@@ -396,6 +400,7 @@ class Monitor:
         self._forward_hooks.after_backward(ours)
         self._collectors.notify("backward_ended", ours)
         if ours:
+            self._steps.backward_ended()
             self._parameters.backward_ended()
 
     @_unharmed
@@ -406,6 +411,11 @@ class Monitor:
         self._steps.clipped(parameters, max_norm, total_norm)
         if self._collectors.is_handled("clipped"):
             self._collectors.notify("clipped", parameters, max_norm, total_norm)
+
+    @_unharmed
+    def clipped_by_value(self, parameters: Sequence[Tensor], clip_value: float) -> None:
+        self.leave_fast_path()
+        self._steps.clipped_by_value(parameters, clip_value)
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:

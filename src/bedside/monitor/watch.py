@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.collect.reading.norm_rows import GRADIENTS, MOVES
+from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
 from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
@@ -26,8 +26,8 @@ from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
 
-NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS}
-NEEDS_UPDATES = {vital for vital, _ in MOVES}
+NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS} | {BY_PARAMETER[0]}
+NEEDS_UPDATES = {vital for vital, _ in MOVES} | set(BY_PARAMETER[1:])
 
 
 def watch(
@@ -40,6 +40,8 @@ def watch(
     vitals: Sequence[str] | None = None,
     budget: float | None = 0.01,
     histograms: bool = False,
+    by_parameter: bool = False,
+    loss_falls: bool = True,
     on_finding: Callable[[Finding], None] | None = None,
     config: Mapping[str, Any] | None = None,
     quiet: bool = False,
@@ -60,6 +62,9 @@ def watch(
             None records everything at every step.
         histograms: Keep histograms of weights, gradients and outputs too, every hundred steps or as the budget allows;
             `bedside.record.histograms` reads them back.
+        by_parameter: Record the norms of single parameter tensors too (`lstm.weight_hh_l0`), not only of modules.
+        loss_falls: False if the loss is not meant to fall (policy gradients, adversarial losses): nothing is then
+            concluded from a loss that does not.
         on_finding: Called with each Finding when it begins, besides the line on stderr.
         config: What else should be known about the run: batch size, data set, number of classes.
         quiet: No alarms on stderr and no report at the end.
@@ -74,7 +79,20 @@ def watch(
         if serve:
             check_live_page()
         monitor = _watch(
-            model, optimizer, run_dir, resume, step, vitals, budget, histograms, on_finding, config, quiet, sinks
+            model,
+            optimizer,
+            run_dir,
+            resume,
+            step,
+            vitals,
+            budget,
+            histograms,
+            by_parameter,
+            loss_falls,
+            on_finding,
+            config,
+            quiet,
+            sinks,
         )
         if serve and ranks.rank() == 0:
             start_live_page(monitor.run_dir)
@@ -92,6 +110,8 @@ def _watch(
     vitals: Sequence[str] | None,
     budget: float | None,
     histograms: bool,
+    by_parameter: bool,
+    loss_falls: bool,
     on_finding: Callable[[Finding], None] | None,
     config: Mapping[str, Any] | None,
     quiet: bool,
@@ -102,6 +122,7 @@ def _watch(
     _check_model(model)
     _check_budget(budget)
     _check_step(step)
+    _check_flags(by_parameter=by_parameter, loss_falls=loss_falls)
     wanted = _wanted(vitals)
     settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
     rank = ranks.rank()
@@ -123,11 +144,16 @@ def _watch(
         store,
         rank=rank,
         first_step=step,
-        config={**_known_about(model, optimizers, again), **(config or {})},
+        config={
+            **_known_about(model, optimizers, again),
+            **({} if loss_falls else {"loss_falls": False}),
+            **(config or {}),
+        },
         collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
         + [Histograms] * bool(histograms),
         gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
         updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+        by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
         budget=budget,
         on_finding=on_finding,
         quiet=quiet,
@@ -197,6 +223,19 @@ def _check_step(step: Any) -> None:
             expected="a whole number from 0 on: how many steps were made before",
             try_="bedside.watch(model, optimizer, resume='runs/a', step=checkpoint['step'])",
         )
+
+
+def _check_flags(**flags: Any) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise BadOption(
+                f"{name}={value!r} is neither True nor False.",
+                expected=f"{name}=True or {name}=False",
+                try_=f"bedside.watch(model, optimizer, {name}={not _DEFAULTS[name]})",
+            )
+
+
+_DEFAULTS = {"by_parameter": False, "loss_falls": True}
 
 
 def _wanted(vitals: Sequence[str] | None) -> set[str] | None:

@@ -21,7 +21,9 @@ from bedside.record.run import Event, Key
 from bedside.record.series import Series, Steps, Values
 from bedside.record.series_names import name_of
 
-NORMS = frozenset({"grad_norm", "grad_norm_clipped", "param_norm", "update_norm"})
+NORMS = frozenset({"grad_norm", "grad_norm_clipped", "param_norm", "update_norm"}) | frozenset(
+    {"grad_norm_by_parameter", "param_norm_by_parameter", "update_norm_by_parameter"}
+)
 COUNTS = frozenset({"nonfinite_grads", "nonfinite_params"})  # a parameter may be bad on several ranks: the largest
 RATIOS = {
     "relative_update_norm": ("update_norm", "param_norm"),

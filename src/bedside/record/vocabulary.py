@@ -44,8 +44,10 @@ GRAD_NORM = Vital("grad_norm", "before clip", "L2 norm of the gradient before cl
 GRAD_NORM_CLIPPED = Vital(
     "grad_norm_clipped", "optimizer.step", "L2 norm of the gradient the optimizer saw.", per="module"
 )
-CLIP_THRESHOLD = Vital("clip_threshold", "clip", "The max_norm given to the clip call.")
-CLIP_RATIO = Vital("grad_clip_ratio", "clip", "Norm before clipping divided by the threshold; above 1 it clipped.")
+CLIP_THRESHOLD = Vital("clip_threshold", "clip", "What gradients were clipped to: max_norm, or the largest element.")
+CLIP_RATIO = Vital(
+    "grad_clip_ratio", "clip", "Norm (or largest element) before clipping over the threshold; above 1 it clipped."
+)
 CLIP_ACTIVE = Vital("clip_active", "clip", "1 where clipping changed the gradient, 0 where it did not.")
 PARAM_NORM = Vital("param_norm", "after optimizer.step", "L2 norm of the trainable weights.", per="module")
 UPDATE_NORM = Vital("update_norm", "after optimizer.step", "L2 norm of the change that the step made.", per="module")
@@ -57,6 +59,15 @@ EFFECTIVE_LR = Vital(
     "after optimizer.step",
     "Update norm over the norm of the clipped gradient.",
     per="module",
+)
+GRAD_NORM_BY_PARAMETER = Vital(
+    "grad_norm_by_parameter", "before clip", "The gradient norm of single parameter tensors.", per="parameter"
+)
+PARAM_NORM_BY_PARAMETER = Vital(
+    "param_norm_by_parameter", "after optimizer.step", "The norm of single parameter tensors.", per="parameter"
+)
+UPDATE_NORM_BY_PARAMETER = Vital(
+    "update_norm_by_parameter", "after optimizer.step", "The update norm of single parameter tensors.", per="parameter"
 )
 NONFINITE_GRADS = Vital(
     "nonfinite_grads", "optimizer.step", "Parameter tensors whose gradient holds a NaN or an infinity."
@@ -172,6 +183,9 @@ VITALS: dict[str, Vital] = {
         UPDATE_NORM,
         RELATIVE_UPDATE,
         EFFECTIVE_LR,
+        GRAD_NORM_BY_PARAMETER,
+        PARAM_NORM_BY_PARAMETER,
+        UPDATE_NORM_BY_PARAMETER,
         NONFINITE_GRADS,
         NONFINITE_PARAMS,
         MICRO_BATCHES,

@@ -34,12 +34,12 @@ def spent_per_step(budget: Budget, costs: dict[str, float]) -> float:
 
 
 @pytest.mark.parametrize("step", [2e-3, 2e-2, 0.5])
-@pytest.mark.parametrize("budget", [0.01, 0.05])
-def test_what_is_chosen_stays_within_the_budget(step, budget):
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_what_is_chosen_stays_within_the_budget(step, share):
     costs = {MOMENTS_GROUP: 1e-4, "gradients": 1e-3, "updates": 2e-3, "activations": 3e-3}
-    budget = Budget(Intervals(), budget)
+    budget = Budget(Intervals(), share)
     run(budget, 600, step=step, costs=costs)
-    allowed = budget * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR
+    allowed = share * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR
     floor = FAST_STEP_SECONDS
     if allowed > floor + sum(costs.values()) / LADDER[-1]:
         assert spent_per_step(budget, costs) <= allowed - floor + 1e-9

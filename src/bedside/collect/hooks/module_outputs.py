@@ -119,7 +119,7 @@ def keeping_cost() -> float:
             kept.clear()
 
     idle = [_Idle() for _ in range(CALLS)]
-    calls = [_Call(each, keep) for each in idle]  # type: ignore[arg-type]
+    calls = [_Call(each, keep) for each in idle]
     with_us, without = [], []
     for _ in range(ROUNDS):
         without.append(_seconds(idle))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -63,6 +64,7 @@ def remove_monitor(monitor: Monitor) -> None:
 def _install() -> None:
     _replace(torch.autograd, "backward", _backward)
     _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
+    _replace(*_home_of(clip_grad.clip_grad_value_), _clip_value)
     _replace(GradScaler, "scale", _scale)
     _replace(GradScaler, "step", _scaler_step)
     for name, (home, function) in LOSSES.items():
@@ -83,7 +85,7 @@ def _remove() -> None:
 
 
 def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
-    original = home.__dict__[name]
+    original = getattr(home, name) if isinstance(home, CellType) else home.__dict__[name]
     replacement = functools.wraps(original)(make(original))
     _originals.append((home, name, original))
     setattr(home, name, replacement)
@@ -127,6 +129,27 @@ def _clip_with_norm(original: Any) -> Any:
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
     return _clip_grads_with_norm_
+
+
+def _home_of(function: Any) -> tuple[Any, str]:
+    """Where a decorated function is kept by its decorator: there it is found by whoever imported it early."""
+    for cell in function.__closure__ or ():
+        if cell.cell_contents is getattr(function, "__wrapped__", None):
+            return cell, "cell_contents"
+    return clip_grad, function.__name__
+
+
+def _clip_value(original: Any) -> Any:
+    def clip_grad_value_(parameters: Any, clip_value: float, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(parameters, list):
+            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        # At a fast-path step at which gradients are not read, what it takes away is not either.
+        if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
+            for monitor in MONITORS:
+                monitor.clipped_by_value(parameters, clip_value)
+        return original(parameters, clip_value, *args, **kwargs)
+
+    return clip_grad_value_
 
 
 def _scale(original: Any) -> Any:

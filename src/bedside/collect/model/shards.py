@@ -38,14 +38,14 @@ def whole(tensor: Tensor) -> Tensor:
     """A DTensor that every rank holds whole, as clipping under FSDP2 returns; MISSING where it takes others to know."""
     if not is_sharded(tensor):
         return tensor
-    known = all(each.is_replicate() for each in tensor.placements)  # type: ignore[attr-defined]
+    known = all(each.is_replicate() for each in tensor.placements)
     return local(tensor) if known else torch.full_like(local(tensor), MISSING, dtype=torch.float64)
 
 
 def unsummed(gradient: Tensor | None) -> bool:
     """Whether the true gradient is a sum over ranks that nobody has formed yet, as that of a norm layer under sequence
     parallelism: its norm cannot be known from the parts."""
-    return is_sharded(gradient) and any(each.is_partial() for each in gradient.placements)  # type: ignore[union-attr]
+    return gradient is not None and is_sharded(gradient) and any(each.is_partial() for each in gradient.placements)
 
 
 def world_size() -> int:
@@ -68,7 +68,7 @@ def _shards(parameter: Tensor) -> float:
     """Into how many different parts it is cut."""
     if not is_sharded(parameter):
         return 1.0
-    sizes = zip(parameter.placements, parameter.device_mesh.shape, strict=True)  # type: ignore[attr-defined]
+    sizes = zip(parameter.placements, parameter.device_mesh.shape, strict=True)
     return float(np.prod([size for placement, size in sizes if not placement.is_replicate()]))
 
 
@@ -83,11 +83,11 @@ def same_batch(model: nn.Module) -> list[int]:
         return []
     from torch.distributed.fsdp import FSDPModule
 
-    mesh = max((each.device_mesh for each in sharded), key=lambda mesh: mesh.ndim)  # type: ignore[attr-defined]
+    mesh = max((each.device_mesh for each in sharded), key=lambda mesh: mesh.ndim)
     first = 0
     if any(isinstance(each, FSDPModule) for each in model.modules()):
-        whole = [each for each in sharded if each.device_mesh.ndim == mesh.ndim]  # type: ignore[attr-defined]
-        while first < mesh.ndim - 1 and all(each.placements[first].is_replicate() for each in whole):  # type: ignore[attr-defined]
+        whole = [each for each in sharded if each.device_mesh.ndim == mesh.ndim]
+        while first < mesh.ndim - 1 and all(each.placements[first].is_replicate() for each in whole):
             first += 1
         first += 1
     here = mesh.get_coordinate()

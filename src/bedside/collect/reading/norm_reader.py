@@ -8,8 +8,9 @@ torch makes of gradients for whoever asks first are those that the optimizer ask
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
@@ -20,7 +21,7 @@ from bedside.record.missing import MISSING
 
 CHECKED_STEPS = 5  # steps at which gradients that should have been left alone are read both before and after
 
-Squares = Tensor | Floats  # an array where the numbers are on the CPU, otherwise still on the device
+Squares: TypeAlias = Tensor | Floats  # an array where the numbers are on the CPU, otherwise still on the device
 
 
 class Reading(NamedTuple):
@@ -91,7 +92,8 @@ class Reader:
     def _check(self, met: tuple[Squares, tuple[int, ...]]) -> None:
         """Somebody's hook may have cleared them, whatever the optimizer does."""
         squares, absent = self.gradients()
-        alike = absent == met[1] and not isinstance(squares, Tensor) and squares.tobytes() == met[0].tobytes()  # type: ignore[union-attr]
+        arrays = isinstance(squares, np.ndarray) and isinstance(met[0], np.ndarray)
+        alike = absent == met[1] and arrays and squares.tobytes() == met[0].tobytes()
         self._checks = self._checks - 1 if alike else -1
         self._left_alone = alike
 

@@ -39,7 +39,7 @@ if hasattr(np, "vecdot"):
     _dots = np.vecdot  # BLAS row by row, without a call for each
 else:  # numpy 1
 
-    def _dots(one: Rows, other: Rows) -> Rows:
+    def _dots(one: Rows, other: Rows) -> Rows:  # type: ignore[misc]  # the same function by another signature
         return np.einsum("ij,ij->i", one, other)
 
 
@@ -124,10 +124,10 @@ class SquaredNorms:
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):
-            return native.squares(tensors, self._elements)  # type: ignore[arg-type]
+            return native.squares(tensors, self._elements)
         out = np.zeros(self.count)
         suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
-        out[suited] = native.squares([tensors[i] for i in suited])  # type: ignore[misc]
+        out[suited] = native.squares([tensors[i] for i in suited])
         for i in set(range(self.count)).difference(suited):
             if (tensor := tensors[i]) is not None and tensor.numel():
                 out[i] = square(tensor)
@@ -168,7 +168,7 @@ def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
         return
     with NoGradients():
         try:
-            torch._foreach_copy_(into, tensors)  # type: ignore[arg-type]
+            torch._foreach_copy_(into, tensors)
         except (TypeError, RuntimeError):  # one is missing, or sparse
             for view, tensor in zip(into, tensors, strict=True):
                 view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))

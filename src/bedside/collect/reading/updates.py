@@ -88,9 +88,9 @@ class Moved:
 
     def measure_with_gradients(self, parameters: Sequence[Tensor]) -> Floats | None:
         """The same and the squares of the gradients, a row each, where one call can do it all; None otherwise."""
-        found = self._pairs.measure_all_at_once(parameters)
-        if found is None and native.ready() and self._squared_norms.on_cpu:
-            found = self._pairs.measure(parameters, self._addresses.find(parameters, all_of_them=True), gradients=True)
+        if not (native.ready() and self._squared_norms.on_cpu):
+            return None
+        found = self._pairs.measure(parameters, self._addresses.find(parameters), gradients=True)
         if found is not None and self._trust > 0:
             self._change_check.note(parameters)
         return found

@@ -39,11 +39,11 @@ class AnswersInPlace(Collector):
     def attach(self, step: int) -> None:
         self._due = self._looked < MAX_LOOKS
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             self._forward = forward
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         forward = self._forward
         if forward is None or function not in LOSSES or not isinstance(prediction, Tensor):
             return

@@ -32,7 +32,7 @@ class ConstantWeights(Collector):
         self._names: list[str] = []
         self._ranges: PendingValue | None = None
 
-    def step_begins(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Any, closure: bool) -> None:
         if self._looked:
             return
         self._looked = True

@@ -35,7 +35,7 @@ class EvaluationInputs(Collector):
         self._read: tuple[int, int, Any] | None = None  # step, numbers in the batch, its statistics
         self._waiting: list[tuple[int, int, PendingValue]] = []
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         evaluates = forward.validating or not forward.grad
         if not evaluates or self._looked >= MAX_LOOKS:
             return
@@ -45,7 +45,7 @@ class EvaluationInputs(Collector):
         if inputs and inputs[0].dim():
             self._read = (self.context.step, inputs[0].numel(), statistics(inputs[:1], 0))
 
-    def metrics_logged(self, vitals: Sequence[str]) -> None:  # type: ignore[override]
+    def metrics_logged(self, vitals: Sequence[str]) -> None:
         read, self._read = self._read, None
         if read is not None and any(vital.startswith("val/") for vital in vitals):
             step, size, numbers = read

@@ -51,15 +51,15 @@ class FirstNonfinite(Collector):
 
     # The moments.
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if forward.grad:
             self._counters.remember()
             self.needs_every_step = bool(self._counters.before)  # a silent re-run must start from what they were
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         self._target = (function, prediction, target)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
         if self._searches >= MAX_SEARCHES:
             return
         for loss in losses:
@@ -71,7 +71,7 @@ class FirstNonfinite(Collector):
                 return
         self._target = None  # the predictions need not wait for the backward pass to end
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Any, closure: bool) -> None:
         self._target = None  # the batch must not outlive its step
 
     def events(self) -> Iterable[Event]:

@@ -24,7 +24,7 @@ class Beginning(Collector):
         self._norm: PendingValue | None = None
         self._asked = context.step > 0  # a resumed run began long ago
 
-    def step_begins(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Any, closure: bool) -> None:
         if self._asked:
             return
         self._asked = True

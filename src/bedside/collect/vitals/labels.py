@@ -52,7 +52,7 @@ class Labels(Collector):
     def attach(self, step: int) -> None:
         self._due = True
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if not self._due or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
             return
         if not prediction.requires_grad:

@@ -55,11 +55,11 @@ class LeakedFuture(Collector):
     def attach(self, step: int) -> None:
         self._due = not self._done and (self._looked < MAX_LOOKS or (self._chosen is not None and step >= FIRST_STEP))
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             self._forward, self._target = forward, None
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._forward is None or self._target is not None or function not in LOSSES:
             return
         if not isinstance(prediction, Tensor) or not prediction.requires_grad or prediction.dim() < 2:

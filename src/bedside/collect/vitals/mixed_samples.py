@@ -52,7 +52,7 @@ class MixedSamples(Collector):
     def attach(self, step: int) -> None:
         self._due = not self._done
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating and forward.training:
             self._due = False
             batch = first_input((forward.args, forward.kwargs))
@@ -61,7 +61,7 @@ class MixedSamples(Collector):
             self._marks = [*self._marks[-MAX_KEPT:], fingerprint(batch)]
             self._forward = forward if self.context.step >= FIRST_STEP else None
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         forward, self._forward = self._forward, None
         if forward is None or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
             return

@@ -40,7 +40,7 @@ class Schedulers(Collector):
         self._news: list[Event] = []
         self._reported = 0
 
-    def scheduler_stepped(self, scheduler: Any) -> None:  # type: ignore[override]
+    def scheduler_stepped(self, scheduler: Any) -> None:
         if getattr(scheduler, "_is_initial", False) or id(scheduler) in self._inner or not self._is_ours(scheduler):
             return
         if id(scheduler) not in self._known:
@@ -54,7 +54,7 @@ class Schedulers(Collector):
             if self._early == 1:
                 self._news.append(Event(0, "scheduler_before_optimizer", {"scheduler": facts["name"]}, time.time()))
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         self._optimizer_steps += 1
         if self._optimizer_steps == 1 and hasattr(optimizer.step, "_wrapped_by_lr_sched"):
             self.context.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped

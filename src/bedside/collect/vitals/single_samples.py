@@ -32,7 +32,7 @@ class SingleSamples(Collector):
         self._forwards = self._evaluations = 0
         self._ended = False
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if not self._norms:
             return
         if forward.validating or not forward.grad:
@@ -43,7 +43,7 @@ class SingleSamples(Collector):
         training = [name for name, each in self._norms if each.training]
         if training and batch is not None and batch.dim() > 1 and len(batch) == 1:
             counts = {"forwards": self._forwards, "evaluations": self._evaluations}
-            self._tally.add(self.context.step, where=training[:20], **counts)
+            self._tally.add(self.context.step, True, where=training[:20], **counts)
 
     def end(self) -> None:
         self._ended = True

@@ -42,7 +42,7 @@ class ZeroGradients(Collector):
     def attach(self, step: int) -> None:
         self._due = self._looked < REPORT_STEP[-1]
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         if (
             not self._due or closure or len(self.context.optimizers) > 1
         ):  # optimizers that take turns leave zeros behind
