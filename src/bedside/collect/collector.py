@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.collect.probes import Probes
 from bedside.collect.reading.elements import ElementsOf
 from bedside.record.run import Event, Key
 
@@ -56,6 +57,7 @@ class WatchContext:
     forward_hooks: ForwardHooks
     layout: Layout  # replaced by the monitor when the model's parameters change
     rank: int = 0
+    probes: Probes = field(default_factory=Probes)
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
     skipped_steps: int = 0  # fast-path steps so far, at which no collector was called

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from threading import get_ident
 from types import CellType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ import torch
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
+
+from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
 
 if TYPE_CHECKING:
     from bedside.collect.step.fast_path import FastPath
@@ -110,7 +113,12 @@ def _backward(original: Any) -> Any:
         listeners = list(MONITORS)
         for monitor in listeners:
             monitor.before_backward(tensors, grad_tensors)
-        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        try:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except Exception as error:
+            for monitor in listeners:
+                monitor.training_failed(error)
+            raise
         for monitor in listeners:
             monitor.after_backward()
 
@@ -176,7 +184,7 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling():
+        if not is_compiling() and not (COPIES_RUN and get_ident() in COPIES_RUN):
             for fast_path in _only_fast_path:
                 if fast_path.active:
                     fast_path.call = (name, args, kwargs)
