@@ -6,6 +6,7 @@ from bedside.collect.collector import Collector
 from bedside.collect.vitals.activations import Activations
 from bedside.collect.vitals.answers_in_place import AnswersInPlace
 from bedside.collect.vitals.attention import Attention
+from bedside.collect.vitals.autocast_type import AutocastType
 from bedside.collect.vitals.constant_weights import ConstantWeights
 from bedside.collect.vitals.dead_units import DeadUnits
 from bedside.collect.vitals.evaluation_dropout import EvaluationDropout
@@ -38,6 +39,7 @@ from bedside.collect.vitals.zero_gradients import ZeroGradients
 COLLECTORS: tuple[type[Collector], ...] = (
     Beginning,
     ConstantWeights,
+    AutocastType,
     Loop,
     Schedulers,
     FirstGraph,
