@@ -22,6 +22,7 @@ from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
@@ -208,11 +209,10 @@ class Monitor:
         )
         step_rows.start_counting(layout)
         self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
-        self._handles += [
-            each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
-            for each in self.optimizers
-        ]
+        self._step_end_hooks = {id(each): self._hook_step_end(each) for each in self.optimizers}
         self._fast_path_control.hook_step_begins()
+        self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
+        self._new_optimizer = False  # whose hooks are still to be put on
         if incidents is not None:
             self._handles += incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
@@ -402,6 +402,27 @@ class Monitor:
         self._collectors.notify("forward_begins", forward)
 
     @_unharmed
+    def optimizer_made(self, optimizer: Optimizer) -> None:
+        self.leave_fast_path()  # its first step must not go by unseen
+        self._rebuilt.made(optimizer)
+
+    def _hook_step_end(self, optimizer: Optimizer) -> Any:
+        return optimizer.register_step_post_hook(without_nested_steps(self.fast_path.after_step, optimizer))
+
+    @_unharmed
+    def _adopt(self, old: Optimizer, new: Optimizer) -> None:
+        """The trainer has built its optimizer anew: the new one is watched in the place of the old one."""
+        self.leave_fast_path()
+        facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
+        self._events.note("optimizer_rebuilt", facts)
+        self._step_end_hooks.pop(id(old)).remove()
+        self._step_end_hooks[id(new)] = self._hook_step_end(new)
+        self.optimizers[:] = [new if each is old else each for each in self.optimizers]  # collectors look at this list
+        self._steps.replace(old, new)
+        self._parameters.check_coverage()
+        self._new_optimizer = True
+
+    @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
         self._losses.scaled(loss, scaled)
 
@@ -472,6 +493,11 @@ class Monitor:
     def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         closure = has_closure(args, kwargs)
         self._collectors.notify("step_ended", optimizer, closure)
+        self._rebuilt.stepped(optimizer)
+        if self._new_optimizer:  # not sooner: torch goes through its hooks when a step begins
+            self._new_optimizer = False
+            self._fast_path_control.unhook_step_begins()
+            self._fast_path_control.hook_step_begins()
         self._steps.after(optimizer, closure)
 
     @_unharmed
@@ -572,6 +598,9 @@ class Monitor:
             self._incidents.end()
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
+        self._rebuilt.close()
+        self._handles += self._step_end_hooks.values()
+        self._step_end_hooks = {}
         while self._handles:
             self._handles.pop().remove()
         self._fast_path_control.unhook_step_begins()

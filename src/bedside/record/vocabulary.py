@@ -116,6 +116,11 @@ BATCH_VARIATION = Vital(
 UNIT_VARIATION = Vital(
     "unit_variation", "forward", "How much the output differs between units, as a share of its RMS.", per="module"
 )
+RECONSTRUCTION_VARIATION = Vital(
+    "reconstruction_variation",
+    "loss",
+    "Of an autoencoder: how much outputs differ between samples, as a share of how much the samples do.",
+)
 DEAD_FRACTION = Vital(
     "dead_fraction", "forward", "Share of a ReLU-like layer's units that no recent batch activated.", per="module"
 )
@@ -215,6 +220,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_ACTIVATIONS,
         BATCH_VARIATION,
         UNIT_VARIATION,
+        RECONSTRUCTION_VARIATION,
         DEAD_FRACTION,
         DEAD_UNITS,
         DYING_UNITS,
