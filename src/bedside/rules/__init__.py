@@ -44,6 +44,7 @@ from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.lost_progress import lost_progress
+from bedside.rules.lost_rank import lost_rank
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
@@ -206,6 +207,7 @@ CATALOGUE: tuple[Rule, ...] = (
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,
+    lost_rank,
 )
 
 
