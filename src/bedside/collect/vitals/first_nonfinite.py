@@ -30,6 +30,7 @@ from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.hooks.module_spans import ModuleSpans
 from bedside.collect.model.forward_map import ForwardMap
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import local
 from bedside.collect.reading.graph_values import forward_order, graph_values
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
@@ -178,8 +179,8 @@ class FirstNonfinite(Collector):
 
 
 def bad_parameters(model: nn.Module) -> list[str]:
-    """Names of parameters that hold a NaN or an infinity."""
-    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(p).all())]
+    """Names of parameters that hold a NaN or an infinity, in the part of them that this rank holds."""
+    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(local(p)).all())]
 
 
 def _bad(tensor: Tensor) -> bool:
