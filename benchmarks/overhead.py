@@ -83,18 +83,18 @@ def measure(workload: str, optimizer: str, watchers: list[str], rounds: int | No
 
 def beside(workload: str, optimizer: str, watchers: list[str], rounds: int) -> dict[str, Measured]:
     """These take turns with an unwatched training of another process."""
-    notes, workers = {}, {}
+    recorder, workers = {}, {}
     for name in watchers:
         try:
             workers[name] = start(workload, optimizer, name)
         except (NotInstalled, Died) as why:
-            notes[name] = str(why)[:200]
+            recorder[name] = str(why)[:200]
     unwatched = start(workload, optimizer, "nothing")
     try:
         found = take_turns(unwatched, workers, **turns(workload, list(workers), rounds))
     finally:
         end([unwatched, *workers.values()])
-    return found | {name: Measured(note=note) for name, note in notes.items()}
+    return found | {name: Measured(note=note) for name, note in recorder.items()}
 
 
 def beside_itself(workload: str, optimizer: str, name: str, rounds: int) -> Measured:

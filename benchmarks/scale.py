@@ -35,7 +35,8 @@ def columns(metrics: int) -> tuple[list[Key], list[Key]]:
     """Scalars of the whole run, and four vitals for as many modules as there is room for."""
     names = (
         "loss lr grad_norm grad_norm_clipped clip_threshold grad_clip_ratio clip_active update_norm param_norm "
-        "relative_update_norm effective_lr_ratio step_time nonfinite_grads nonfinite_params micro_batches uncleared"
+        "relative_update_norm effective_lr_ratio step_time nonfinite_grads nonfinite_params micro_batches "
+        "grads_not_zeroed"
     )
     scalars = [(name, "") for name in names.split()]
     modules = (metrics - len(scalars)) // len(PER_MODULE)

@@ -1,6 +1,6 @@
 """Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
-    python scripts/make_docs.py            write docs/rules/*.md, rules.md, vitals.md, zoo.md, and the tables in others
+    python scripts/make_docs.py            write docs/{rules,lab}/*.md, rules.md, vitals.md, zoo.md, other tables
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
 
 The pages are committed, so that they can be read where the code is, and CI compares.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from cost_tables import costs
 from front_numbers import front_numbers
+from lab_pages import lab_pages, lab_table
 from zoo_pages import zoo_page
 
 from bedside.logs import FORMATS
@@ -39,6 +40,7 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     }
     filled = {
         "README.md": {"numbers": front_numbers(root)},
+        "docs/lab.md": {"experiments": lab_table()},
         "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
         "docs/logs.md": {"formats": formats_sentence()},
     }
@@ -47,11 +49,15 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         for marker, part in parts.items():
             text = between(text, marker, part, name)
         pages[root / name] = text
-    return pages | {
-        root / "docs/rules.md": rules_table(catalogue),
-        root / "docs/vitals.md": vitals_table(catalogue),
-        root / "docs/zoo.md": MADE.format(source="the specimen's file") + zoo_page(root / ZOO),
-    }
+    return (
+        pages
+        | lab_pages(root)
+        | {
+            root / "docs/rules.md": rules_table(catalogue),
+            root / "docs/vitals.md": vitals_table(catalogue),
+            root / "docs/zoo.md": MADE.format(source="the specimen's file") + zoo_page(root / ZOO),
+        }
+    )
 
 
 def rules_table(catalogue: Sequence[Rule]) -> str:
@@ -119,8 +125,9 @@ def between(text: str, marker: str, new: str, file: str = "README.md") -> str:
 
 
 def leftovers(root: Path, wanted: dict[Path, str]) -> list[Path]:
-    """Pages of rules that are no longer in the catalogue."""
-    return [path for path in sorted((root / "docs/rules").glob("*.md")) if path not in wanted]
+    """Pages of rules and experiments that are no longer listed."""
+    pages = [path for folder in ("rules", "lab") for path in sorted((root / "docs" / folder).glob("*.md"))]
+    return [path for path in pages if path not in wanted]
 
 
 def main() -> int:

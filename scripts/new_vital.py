@@ -29,8 +29,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 
 
 def largest(weights: Iterable[Tensor]) -> Tensor:
@@ -44,9 +44,9 @@ class {title}(Collector):
     name = "{name}"
     vitals = ("{name}",)
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._waiting: list[tuple[int, list[str], Ticket]] = []
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._waiting: list[tuple[int, list[str], PendingValue]] = []
         self._stepped = False
 
     def attach(self, step: int) -> None:
@@ -59,13 +59,13 @@ class {title}(Collector):
         owners = dict(self._owners())
         if owners and self._stepped:  # watching may also end in the middle of a step
             numbers = torch.stack([largest(weights) for weights in owners.values()])
-            self._waiting.append((step, list(owners), self.freight.put(numbers)))
+            self._waiting.append((step, list(owners), self.queue.put(numbers)))
 
     def rows(self) -> Iterator[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, owners, ticket in waiting:
+        for step, owners, pending in waiting:
             columns = [("{name}", owner) for owner in owners]
-            yield RowSet("{name}", columns, [step], ticket.numbers.reshape(1, -1))
+            yield RowSet("{name}", columns, [step], pending.numbers.reshape(1, -1))
 
     def _owners(self) -> Iterator[tuple[str, list[Tensor]]]:
 {owners}
@@ -123,7 +123,7 @@ def new_vital() -> None:
     owner, measured = (', "0"', "model[0].parameters()") if given.per else ("", "model.parameters()")
     create(test, TEST.format(name=name, owner=owner, measured=measured))
     edit(VITALS_FOLDER / "__init__.py", lambda lines: _listed(lines, name, title))
-    edit(VOCABULARY, lambda lines: _entered(lines, name, given.moment, given.per))
+    edit(VOCABULARY, lambda lines: _forward_begins(lines, name, given.moment, given.per))
     print(f"Next: write the definition in {file.relative_to(ROOT)}; CONTRIBUTING.md has the steps.")
 
 
@@ -136,10 +136,10 @@ def _listed(lines: list[str], name: str, title: str) -> list[str]:
     return insert_before(lines, [f"    {title},"], lambda line: line == ")", "COLLECTORS:")
 
 
-def _entered(lines: list[str], name: str, moment: str, per: str) -> list[str]:
+def _forward_begins(lines: list[str], name: str, moment: str, per: str) -> list[str]:
     owner = f', per="{per}"' if per else ""
-    entry = f'{name.upper()} = Vital("{name}", "{moment}", "TODO: what it is."{owner})'
-    lines = insert_before(lines, [entry, ""], lambda line: line.startswith("VITALS:"), "class Need")
+    called = f'{name.upper()} = Vital("{name}", "{moment}", "TODO: what it is."{owner})'
+    lines = insert_before(lines, [called, ""], lambda line: line.startswith("VITALS:"), "class Need")
     return insert_before(lines, [f"        {name.upper()},"], lambda line: line == "    )", "VITALS:")
 
 

@@ -21,11 +21,11 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bedside
-from bedside.collect.reading import device_queue as freight
+from bedside.collect.reading import device_queue as queue
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.norm_reader import CHECKED, Reader
-from bedside.collect.reading.squared_norms import Gauge
-from bedside.collect.sampling.budget import UNSEEN
+from bedside.collect.reading.norm_reader import CHECKED_STEPS, Reader
+from bedside.collect.reading.squared_norms import SquaredNorms
+from bedside.collect.sampling.budget import UNTIMED_FACTOR
 from bedside.collect.step import common_rows as core
 from bedside.collect.step import loss as losses
 
@@ -68,17 +68,18 @@ class Transfers(TorchDispatchMode):
 
 
 def transfers() -> dict[str, float]:
-    """Per step, as if the CPU were a device whose numbers are not at hand: every unloading, and every number read."""
-    kept = [(home, home.at_hand) for home in (freight, core, losses) if hasattr(home, "at_hand")]
-    unload, unloaded = freight.Freight.unload, [0]
+    """Per step, as if the CPU were a device whose numbers are not on the CPU: every unloading, and every number
+    read."""
+    kept = [(home, home.on_cpu) for home in (queue, core, losses) if hasattr(home, "on_cpu")]
+    transfer, unloaded = queue.DeviceQueue.transfer, [0]
 
-    def counted(self: freight.Freight) -> None:
+    def counted(self: queue.DeviceQueue) -> None:
         unloaded[0] += self.full
-        unload(self)
+        transfer(self)
 
     for home, _ in kept:
-        home.at_hand = lambda tensor: False
-    freight.Freight.unload = counted
+        home.on_cpu = lambda tensor: False
+    queue.DeviceQueue.transfer = counted
     try:
         found = {}
         for options in ({}, {"budget": None}):
@@ -94,9 +95,9 @@ def transfers() -> dict[str, float]:
             name = "transfers per step, " + ("everything every step" if options else "default budget")
             found[name] = (unloaded[0] + max(beside.count - alone.count, 0)) / STEPS
     finally:
-        freight.Freight.unload = unload
-        for home, at_hand in kept:
-            home.at_hand = at_hand
+        queue.DeviceQueue.transfer = transfer
+        for home, on_cpu in kept:
+            home.on_cpu = on_cpu
     return found
 
 
@@ -142,12 +143,12 @@ def accuracy(elements: int = 100_000_000) -> dict[str, float]:
     array = values.numpy()
     chunks = (array[start : start + (1 << 20)].astype(np.float64) for start in range(0, elements, 1 << 20))
     exact = float(np.sqrt(sum(float(chunk @ chunk) for chunk in chunks)))
-    gauge, found = Gauge([values]), {}
+    squared_norms, found = SquaredNorms([values]), {}
     kernels, native._kernels = native._kernels, None
-    ours = {"with torch and numpy": float(gauge.squares([values])[0]) ** 0.5}
+    ours = {"with torch and numpy": float(squared_norms.squares([values])[0]) ** 0.5}
     native._kernels = kernels
     if native.load():
-        ours["native"] = float(gauge.squares([values])[0]) ** 0.5
+        ours["native"] = float(squared_norms.squares([values])[0]) ** 0.5
     for way, norm in ours.items():
         found[f"relative error of a norm of {elements:,} elements, {way}"] = abs(norm / exact - 1)
     found[f"relative error of a norm of {elements:,} elements, torch.linalg.vector_norm"] = abs(
@@ -174,7 +175,7 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
             reader = Reader(parameters)
             reader.expect(updates=True, left_alone=True)
             ours, limits = [], []
-            for step in range(CHECKED + rounds):
+            for step in range(CHECKED_STEPS + rounds):
                 began = time.process_time()
                 target.copy_(source)
                 limits.append((time.process_time() - began) * 16 / 12)
@@ -186,7 +187,9 @@ def bandwidth(rounds: int = 15) -> dict[str, float]:
                 began = time.process_time()
                 reader.after(step)
                 ours.append(before + time.process_time() - began)
-            found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours[CHECKED:]) / median(limits)
+            found[f"time over that of moving 16 bytes a parameter, {way}"] = median(ours[CHECKED_STEPS:]) / median(
+                limits
+            )
     finally:
         native._kernels = kernels
     return found
@@ -204,10 +207,10 @@ def shares(steps: int = 300) -> dict[str, float]:
         training.batch = smaller.__next__
         with watched(training) as monitor:
             train(training, 510)
-            governor, began = monitor._governor, time.perf_counter()
-            before = governor.total + monitor.quiet.spent
+            budget, began = monitor._budget, time.perf_counter()
+            before = budget.total + monitor.fast_path.spent
             train(training, steps)
-            own = UNSEEN * (governor.total + monitor.quiet.spent - before)
+            own = UNTIMED_FACTOR * (budget.total + monitor.fast_path.spent - before)
             found[f"per cent by its own account, default budget, {net}"] = (
                 100 * own / (time.perf_counter() - began - own)
             )
@@ -225,7 +228,7 @@ def attention(steps: int = 12) -> dict[str, float]:
             began = time.perf_counter()
             train(training, 1)
             took.append(time.perf_counter() - began)
-        reading = median(monitor._governor._recent["attention"])
+        reading = median(monitor._budget._recent["attention"])
     return {"per cent of a step for attention entropy, gpt": 100 * reading / (median(took) - reading)}
 
 
@@ -234,12 +237,14 @@ def rules() -> dict[str, float]:
     training = build("mlp", fused=True)
     with watched(training) as monitor:
         train(training, 1000)
-        before = monitor._governor.looking
+        before = monitor._budget.alarm_seconds
         train(training, STEPS_OF_RULES)
-        looking = monitor._governor.looking - before
-        metrics = len(monitor._notes.view().series_keys)
+        alarm_seconds = monitor._budget.alarm_seconds - before
+        metrics = len(monitor._recorder.view().series_keys)
     return {
-        f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6 * looking / STEPS_OF_RULES
+        f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6
+        * alarm_seconds
+        / STEPS_OF_RULES
     }
 
 

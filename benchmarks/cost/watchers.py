@@ -63,22 +63,22 @@ class Bedside(Watcher):
         )
 
     def resumed(self, idle: float) -> None:
-        from bedside.monitor.alarms import GRACE
+        from bedside.monitor.alarms import EARLY_SECONDS
 
         monitor = self.monitor
         if monitor.step:  # what early looks may take besides is over after 500 steps, which slow nets do not reach here
-            monitor._alarms._spent_early = GRACE
+            monitor._alarms._spent_early = EARLY_SECONDS
         monitor._alarms._began += idle
         monitor._flushes.last += idle
         monitor._looked_over += idle
         monitor._steps.last_end = (monitor._steps.last_end or 0.0) + idle
-        monitor.quiet._began += idle
-        if monitor.quiet.on:
-            monitor.quiet._deadline += idle
+        monitor.fast_path._began += idle
+        if monitor.fast_path.active:
+            monitor.fast_path._deadline += idle
         for reader in monitor._steps._readers.values():  # weights are remembered from one step that is read to the next
             if reader._moved is not None:
                 reader._moved.remember(reader._parameters)
-                reader._moved._guard.note(reader._parameters)
+                reader._moved._change_check.note(reader._parameters)
 
     @contextmanager
     def away(self, training: Training) -> Iterator[None]:
@@ -92,10 +92,10 @@ class Bedside(Watcher):
             patches._install()
 
     def own_seconds(self) -> float:
-        return self.monitor._governor.total + self.monitor.quiet.spent
+        return self.monitor._budget.total + self.monitor.fast_path.spent
 
     def reading_seconds(self) -> float:
-        return self.own_seconds() - self.monitor._governor.looking - self.monitor._governor.writing
+        return self.own_seconds() - self.monitor._budget.alarm_seconds - self.monitor._budget.write_seconds
 
 
 class TierZero(Bedside):
@@ -111,7 +111,7 @@ class Plain(Bedside):
 
 
 class Native(Bedside):
-    """With the machine code ready from the first step, as later in a long run."""
+    """With the native code ready from the first step, as later in a long run."""
 
     def start(self, training: Training) -> None:
         from bedside.collect.reading.native import sums as native

@@ -31,7 +31,7 @@ class Workload:
     warm_up: int  # steps before anything is measured: bedside's full recording is then over
     block: int  # steps that are timed together
     clip: float | None = None
-    steady: int = 105  # the same for bedside without a budget: the first hundred are heard in full
+    steady: int = 105  # the same for bedside without a budget: the first hundred are observed in full
     brief: int = 5  # and for those that do at every step what they do at the first
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bedside import incident as incident
     from bedside import lab as lab
     from bedside.api import compare as compare
     from bedside.api import diagnose as diagnose
@@ -38,7 +39,7 @@ _HOMES = {
     "BedsideError": "bedside.errors",
 }
 
-_ROOMS = ("lab",)  # modules that are used by their name: bedside.lab.lr_range(...)
+_ROOMS = ("incident", "lab")  # modules that are used by their name: bedside.lab.lr_range(...)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

@@ -15,6 +15,7 @@ import bedside
 from bedside import lab
 from bedside.lab import treatments
 from bedside.lab.result import Result
+from bedside.report.experiments import experiments
 from bedside.testing import a_run
 
 NOISE = np.random.default_rng(0).normal(size=(2, 300))
@@ -157,6 +158,9 @@ def test_a_watched_run_gets_the_result_and_none_of_the_steps(name, tmp_path):
         records.append(bedside.load(folder))
     plain, disturbed = records
     assert [event.data["experiment"] for event in disturbed.events_of("experiment")] == [name]
+    (shown,) = experiments(disturbed)
+    assert shown["text"]
+    assert (shown["picture"] is not None) == (name not in WITHOUT_PICTURE)
     for key in (("loss", ""), ("grad_norm", ""), ("grad_norm", "head"), ("relative_update", "")):
         assert disturbed.series(*key).values.tolist() == plain.series(*key).values.tolist(), key
 

@@ -95,8 +95,8 @@ def test_the_summary_has_the_norms_that_a_backward_gives():
         module = model.get_submodule(layer.name)
         assert layer.norm == pytest.approx(math.hypot(module.weight.grad.norm(), module.bias.grad.norm()), rel=1e-5)
     assert sum(layer.share for layer in found.layers) == pytest.approx(1)
-    at_hand = lab.gradient_summary(model)
-    assert [layer.norm for layer in at_hand.layers] == pytest.approx([layer.norm for layer in found.layers])
+    on_cpu = lab.gradient_summary(model)
+    assert [layer.norm for layer in on_cpu.layers] == pytest.approx([layer.norm for layer in found.layers])
 
 
 def test_ten_sigmoid_layers_vanish_and_a_residual_net_does_not():

@@ -1,4 +1,4 @@
-"""What a script logs by itself is heard, whatever it logs with: the real packages, offline."""
+"""What a script logs by itself is observed, whatever it logs with: the real packages, offline."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bedside.monitor import alarms
-from bedside.monitor.alarms import GRACE, Alarms
+from bedside.monitor.alarms import EARLY_SECONDS, Alarms
 from bedside.testing import a_run
 
 
@@ -23,7 +23,7 @@ def looks_of_a_slow_run(monkeypatch, *, share: float, steps: int, step_takes: fl
     clock = Clock()
     monkeypatch.setattr(alarms, "time", clock)
     run = a_run(loss=[1.0, 0.9, 0.8])
-    listening = Alarms(lambda: run, speak=lambda finding: None, share=share, rules=())
+    listening = Alarms(lambda: run, on_alarm=lambda finding: None, share=share, rules=())
     for step in range(steps):
         clock.now += step_takes
         if listening.due(step, np.asarray([1.0])):
@@ -34,7 +34,7 @@ def looks_of_a_slow_run(monkeypatch, *, share: float, steps: int, step_takes: fl
 def test_a_run_of_slow_steps_is_not_looked_at_every_second(monkeypatch):
     listening = looks_of_a_slow_run(monkeypatch, share=0.002, steps=400, step_takes=1.0, look_takes=0.03)
     assert listening.looks > 10
-    assert listening.looks * 0.03 <= GRACE + 0.03 + 0.002 * 412
+    assert listening.looks * 0.03 <= EARLY_SECONDS + 0.03 + 0.002 * 412
 
 
 def test_a_short_run_is_looked_at_while_it_runs(monkeypatch):

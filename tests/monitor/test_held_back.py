@@ -75,7 +75,7 @@ def test_a_withdrawal_is_said_in_words():
     said, taken_back = [], []
     losses = list(np.linspace(2, 1, 50))
     runs = iter([a_run(loss=[*losses, np.nan]), a_run(loss=losses * 4)])
-    alarms = Alarms(lambda: next(runs), said.append, take_back=lambda each, step: taken_back.append((each.code, step)))
+    alarms = Alarms(lambda: next(runs), said.append, withdraw=lambda each, step: taken_back.append((each.code, step)))
     alarms.due(51, np.asarray([np.nan]))
     alarms.look()
     assert "NUM101" in [each.code for each in said]

@@ -52,7 +52,7 @@ def test_accumulation_gives_the_steps_loss_whether_or_not_the_user_divided(divid
     assert run.events_of("accumulation")[-1].data == {"divided": divide != "not at all"}
 
 
-@pytest.mark.parametrize("steps", [12, 130])  # all listened to, and with quiet ones
+@pytest.mark.parametrize("steps", [12, 130])  # all listened to, and with fast-path steps
 def test_a_batch_that_the_loop_discards_is_not_a_micro_batch_of_the_next(steps, tmp_path):
     torch.manual_seed(0)
     case = CASES["mlp"]
@@ -268,7 +268,7 @@ def test_forgotten_zero_grad_is_seen(tmp_path):
         optimizer.step()
 
     run = loop(model, optimizer, tmp_path, body)
-    assert run.series("uncleared").values.tolist() == [1.0] * 5  # nothing to compare with at the first
+    assert run.series("grads_not_zeroed").values.tolist() == [1.0] * 5  # nothing to compare with at the first
 
 
 @pytest.mark.parametrize("set_to_none", [True, False])
@@ -289,7 +289,7 @@ def test_cleared_gradients_are_seen_as_cleared(set_to_none, when, tmp_path):
             model.zero_grad(set_to_none=set_to_none)
 
     run = loop(model, optimizer, tmp_path, body)
-    assert run.series("uncleared").values.tolist() == [0.0] * 5
+    assert run.series("grads_not_zeroed").values.tolist() == [0.0] * 5
 
 
 def test_another_models_backward_is_not_ours(tmp_path):
@@ -328,7 +328,7 @@ def test_a_step_that_calls_its_parents_step_is_one_step(tmp_path):
     for step in range(700):
         optimizer.zero_grad()
         model(torch.randn(8, 4)).pow(2).mean().backward()
-        quiet.append(monitor.quiet.on)
+        quiet.append(monitor.fast_path.active)
         optimizer.fails = step == 650
         with suppress(OverflowError):
             optimizer.step()
@@ -421,11 +421,11 @@ def test_the_rate_of_a_tensor_valued_learning_rate_is_the_one_used(tmp_path):
 
 
 def test_norms_are_exact_at_any_size():
-    from bedside.collect.reading.squared_norms import Gauge
+    from bedside.collect.reading.squared_norms import SquaredNorms
 
     torch.manual_seed(0)
     tensors = [torch.randn(20_000_000), torch.randn(3)]
-    measured = Gauge(tensors).squares(tensors)
+    measured = SquaredNorms(tensors).squares(tensors)
     for tensor, square in zip(tensors, measured.tolist(), strict=True):
         assert square == pytest.approx(float((tensor.double() ** 2).sum()), rel=1e-6)
 

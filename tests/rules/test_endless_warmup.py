@@ -41,3 +41,18 @@ def test_speaks_soon_when_the_scheduler_says_how_long_it_will_take():
     assert "made for 4,000" in found.message
     settings["schedulers"][0]["warmup"] = 40
     assert not endless_warmup.check(a_run(loss=[2.0] * 30, lr=rate, config=settings))
+
+
+def test_speaks_of_a_warm_up_of_any_shape_that_never_ends():
+    root = 1e-3 * np.sqrt(np.arange(1, 401) / 2000)
+    stairs = 1e-4 * np.repeat(np.arange(1, 11), 40)
+    for rate in (root, stairs):
+        [found] = endless_warmup.check(a_run(loss=[2.0] * 400, lr=rate, finished=True))
+        assert "400" in found.message or "361" in found.message
+
+
+def test_stays_silent_on_a_range_test_and_on_stairs_that_were_climbed():
+    exponential = np.geomspace(1e-7, 1.0, 400)
+    assert not endless_warmup.check(a_run(loss=[2.0] * 400, lr=exponential, finished=True))
+    climbed = np.r_[1e-4 * np.repeat(np.arange(1, 6), 40), np.full(200, 5e-4)]
+    assert not endless_warmup.check(a_run(loss=[2.0] * 400, lr=climbed, finished=True))

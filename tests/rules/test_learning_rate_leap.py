@@ -54,3 +54,25 @@ def test_stays_silent_in_a_warm_up_and_when_the_loss_does_not_mind():
 
 def test_is_not_examined_on_a_few_rates():
     assert isinstance(learning_rate_leap.examine(a_run(loss=FALL, lr=[1e-3] * 5)), NotExamined)
+
+
+def test_speaks_of_a_schedule_that_takes_its_course_again_whatever_the_loss_does():
+    cosine = 1e-3 * 0.5 * (1 + np.cos(np.pi * np.arange(400) / 400))
+    calm = noisy(np.r_[FALL, np.full(150, 1.0)])
+    run = a_run(loss=calm, lr=np.r_[cosine[:200], cosine[:150]], events=RESUMED)
+    (finding,) = learning_rate_leap.check(run)
+    assert finding.severity == Severity.WARNING
+    assert finding.first_step == 200
+    continued = a_run(loss=calm, lr=cosine[:350], events=RESUMED)
+    assert learning_rate_leap.check(continued) == []
+
+
+def test_a_new_schedule_after_one_that_was_over_is_a_note():
+    loss = noisy(np.r_[FALL, np.full(200, 1.0)])
+    (finding,) = learning_rate_leap.check(a_run(loss=loss, lr=np.r_[DOWN, DOWN], events=RESUMED))
+    assert finding.severity == Severity.NOTE
+
+
+def test_stays_silent_at_a_resume_of_a_constant_rate():
+    loss = noisy(np.r_[FALL, np.full(200, 1.0)])
+    assert learning_rate_leap.check(a_run(loss=loss, lr=1e-3, events=RESUMED)) == []

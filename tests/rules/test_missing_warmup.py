@@ -26,3 +26,17 @@ def test_stays_silent_when_the_loss_falls_from_the_start():
 
 def test_stays_silent_when_the_loss_only_wiggles():
     assert not missing_warmup.check(a_run(loss=1.0 + 8 * NOISE, lr=1e-3))
+
+
+def test_stays_silent_when_the_loss_rises_later_than_the_first_steps():
+    loss = FALL.copy()
+    loss[18:28] += 4
+    assert not missing_warmup.check(a_run(loss=loss, lr=1e-3))
+
+
+def test_stays_silent_when_the_first_steps_were_no_longer_than_the_others():
+    loss = FALL.copy()
+    loss[1:12] += 4
+    assert not missing_warmup.check(a_run(loss=loss, lr=1e-3, relative_update_norm=2e-3))
+    ratio = np.r_[np.full(8, 0.1), np.full(292, 2e-3)]
+    assert missing_warmup.check(a_run(loss=loss, lr=1e-3, relative_update_norm=ratio))

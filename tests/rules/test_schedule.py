@@ -1,6 +1,6 @@
 import numpy as np
 
-from bedside.analysis.schedule import read_schedule
+from bedside.analysis.schedule import read_schedule, warming_up
 from bedside.testing import a_run
 
 
@@ -35,3 +35,9 @@ def test_warm_up_ends_at_the_first_reading_of_the_peak():
 
 def test_there_is_no_schedule_when_the_rate_is_always_zero():
     assert read_schedule(a_run(lr=0.0)) is None
+
+
+def test_a_rate_that_rises_late_is_no_warm_up():
+    assert warming_up(a_run(loss=[1.0] * 100, lr=np.linspace(1e-5, 1e-3, 100)))
+    late = np.r_[np.full(60, 1e-4), np.linspace(1e-4, 1e-2, 40)]
+    assert not warming_up(a_run(loss=[1.0] * 100, lr=late))

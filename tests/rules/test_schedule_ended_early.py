@@ -1,5 +1,6 @@
 import numpy as np
 
+from bedside.finding import Severity
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.testing import a_run
 
@@ -29,8 +30,9 @@ def test_stays_silent_when_it_ends_a_little_before():
     assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(250, 300)))
 
 
-def test_stays_silent_when_it_rests_on_a_floor_that_still_learns():
-    assert not schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 300, floor=0.1)))
+def test_raises_no_alarm_when_it_rests_on_a_floor_that_still_learns():
+    found = schedule_ended_early.check(a_run(loss=[1.0] * 300, lr=cosine(100, 300, floor=0.1)))
+    assert [each.severity for each in found] == [Severity.NOTE]
 
 
 def test_stays_silent_on_constant_and_step_wise_rates():
@@ -75,3 +77,31 @@ def test_speaks_soon_after_a_cosine_without_restarts_turned_up():
 
 def test_stays_silent_when_a_cosine_went_a_few_steps_too_far():
     assert not past_its_end(215)
+
+
+def counted(rate, name="LambdaLR", total=100):
+    made = {"name": name, "total": total, "stepped": 400, "optimizer_steps": 400}
+    return a_run(loss=[1.0] * 400, lr=rate, config={"schedulers": [made]})
+
+
+def test_speaks_of_a_rate_that_came_to_rest_early_at_any_floor():
+    floor = np.r_[np.linspace(1e-2, 1e-3, 100), np.full(300, 1e-3)]
+    [found] = schedule_ended_early.check(counted(floor))
+    assert found.severity == Severity.WARNING
+    assert "made for 100 calls and called 400 times" in found.message
+    assert found.try_[0] == "Build LambdaLR for 400 calls."
+
+
+def test_is_a_note_where_only_the_curve_tells_of_the_floor():
+    floor = np.r_[np.linspace(1e-2, 1e-3, 100), np.full(300, 1e-3)]
+    [found] = schedule_ended_early.check(a_run(loss=[1.0] * 400, lr=floor))
+    assert found.severity == Severity.NOTE
+    tail = np.r_[np.linspace(1e-2, 1e-3, 300), np.full(100, 1e-3)]
+    assert not schedule_ended_early.check(a_run(loss=[1.0] * 400, lr=tail))
+
+
+def test_stays_silent_when_a_cosine_per_epoch_ends_at_its_floor():
+    epochs = 0.05 + 0.95 * 0.5 * (1 + np.cos(np.pi * np.arange(20) / 19))
+    made = {"name": "CosineAnnealingLR", "total": 19, "stepped": 20, "optimizer_steps": 600}
+    run = a_run(loss=[1.0] * 600, lr=0.1 * np.repeat(epochs, 30), config={"schedulers": [made]})
+    assert not schedule_ended_early.check(run)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("src", "scripts", "tests", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "pyproject.toml")
+COPIED = ("src", "scripts", "tests", "benchmarks", "docs", "examples", "README.md", "CONTRIBUTING.md", "pyproject.toml")
 
 
 def sections() -> dict[str, list[str]]:

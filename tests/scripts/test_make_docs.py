@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture
 def copy(tmp_path):
-    for folder in ("src", "scripts", "docs"):
+    for folder in ("src", "scripts", "docs", "examples"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "benchmarks/results", tmp_path / "benchmarks/results")
     for file in ("README.md", "benchmarks/zoo.csv"):

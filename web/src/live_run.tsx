@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { appended, unpacked } from "./curves";
 import { PanelView } from "./panel";
-import { Facts, laidOut, Zoom } from "./report";
+import { Experiments, Facts, laidOut, Zoom } from "./report";
 import { ask, link, type Known, type PanelData, type RunIndex } from "./server";
 import { StoryView, Verdict } from "./story";
 import type { Curves, Panel, RawCurves, Story } from "./types";
@@ -114,6 +114,7 @@ export function LiveRunPage({ name }: { name: string }) {
     {story ? <Verdict story={story} live={live} /> : <p class="card" aria-live="polite">{name} is being read …</p>}
     {story && <StoryView story={story} curves={curves} version={version} />}
     <LiveInstruments index={index} steps={view.whole[1] + 1} following={following.current} version={version} story={story} />
+    {story && <Experiments story={story} />}
     {story && <Facts story={story} />}
   </>;
 }

@@ -20,6 +20,7 @@ export function ReportPage({ report }: { report: Report }) {
       <Verdict story={report} />
       <StoryView story={report} curves={curves} />
       <Instruments story={report} panels={report.panels} curves={curves} />
+      <Experiments story={report} />
       <Facts story={report} />
     </main>
   );
@@ -71,6 +72,22 @@ export function Zoom({ steps, axis }: { steps: number; axis: string }) {
       <label>to <input type="number" aria-label={`last ${axis} shown`} min={0} max={last} value={Math.round(to)} onChange={(e) => set(from, Number((e.target as HTMLInputElement).value))} /></label>
       <button type="button" onClick={() => view.show(null)} disabled={!range}>all {count(steps)}</button>
     </span>
+  );
+}
+
+/** What the lab was asked during this run, and what it answered. */
+export function Experiments({ story }: { story: Story }) {
+  if (!story.experiments.length) return null;
+  return (
+    <section class="instruments" aria-label="Experiments">
+      <h2>Experiments</h2>
+      <div class="grid">{story.experiments.map((each, place) => (
+        <section class="panel wide experiment" key={place}><h3>{each.title} <span class="when">{each.when}</span></h3>
+          <pre tabIndex={0}>{each.text}</pre>
+          {each.picture && <img src={`data:image/png;base64,${each.picture}`} alt={`The picture of ${each.title}`} />}
+        </section>
+      ))}</div>
+    </section>
   );
 }
 

@@ -52,6 +52,7 @@ export interface Story {
   baseline: string; about: string[]; examined: string;
   not_examined: { title: string; groups: string[] };
   rule_pages: Record<string, string>;
+  experiments: { title: string; when: string; text: string; picture: string | null }[];
   facts: { title: string; rows: [string, string][] }[];
   sections: Record<string, string>;
   words?: Record<string, { say: string; table: Extra["table"] | null }>; // of panels that grow

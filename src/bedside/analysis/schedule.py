@@ -15,6 +15,10 @@ from bedside.record.vocabulary import LR
 SAME = 1e-6  # relative: two learning rates this close are one, written twice
 OVER = 0.1  # of the peak: cosine schedules of language models end at a tenth
 MIN_RATES = 10  # readings of the learning rate that make a schedule
+FIRST_RISE, FIRST_RISE_SHARE = (
+    10,
+    0.1,
+)  # readings, and of them: a warm-up that counts epochs rests through its first one
 NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
 
 
@@ -90,9 +94,15 @@ def read_schedule(run: Run) -> Schedule | None:
 
 
 def warming_up(run: Run) -> bool:
-    """The learning rate has only ever risen, and is still rising."""
+    """The learning rate has risen from the first steps on, and is still rising.
+
+    A rate that was constant for long and then rises is no warm-up: what a run does at its usual rate counts.
+    """
     rates = run.series("lr").finite().values
-    return len(rates) > 2 and bool((np.diff(rates) >= 0).all()) and rates[-1] > rates[-2]
+    rises = np.flatnonzero(np.diff(rates) > 0)
+    if len(rates) <= 2 or not len(rises) or bool((np.diff(rates) < 0).any()):
+        return False
+    return rates[-1] > rates[-2] and int(rises[0]) <= max(FIRST_RISE, FIRST_RISE_SHARE * len(rates))
 
 
 def schedule_is_over(run: Run) -> bool:

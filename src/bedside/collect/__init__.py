@@ -17,5 +17,5 @@ Where a number is read changes the number, so the loop is drawn once, here, and 
 A **step** is one round of optimizer updates, however many micro-batches it took. With a closure (LBFGS,
 Lightning) the backward pass runs inside `optimizer.step`, so gradients are then read in the post-hook.
 
-Numbers stay on the device as tensors until `pulse.py` brings many steps over in one transfer.
+Numbers stay on the device as tensors until `step_rows.py` brings many steps over in one transfer.
 """

@@ -3,13 +3,13 @@
 The monitor calls, for every step at which the collector is due::
 
     attach(step)     before the first forward of the step: get ready
-    reads(forward)   a training forward begins: put hooks on, replace functions
-    read()           that forward is over: take everything off again
-    detach(step)     after the optimizer's step: put what was heard on the freight
-    rows()           some steps later, when the freight has been unloaded: the numbers, as rows of a metric set
+    begin_reading(forward)  a training forward begins: put hooks on, replace functions
+    end_reading()    that forward is over: take everything off again
+    detach(step)     after the optimizer's step: queue what was read
+    rows()           some steps later, when the device queue has been transferred: the numbers, as rows of a metric set
 
-and, sampled or not, the moments that a collector chooses to hear (`MOMENTS`): at every step if the budget allows, else
-at every so many (`patient.step` counts them all). What is heard stays on the device (`freight.put` gives a Ticket,
+and, sampled or not, the moments that a collector overrides (`MOMENTS`): at every step if the budget allows, else at
+every so many (`context.step` counts them all). What is observed stays on the device (`queue.put` gives a PendingValue,
 whose `numbers` are there later), so that no collector ever waits for one. A collector that raises is switched off with
 one warning.
 """
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from bedside.collect.hooks.forward_hooks import Door, Forward
+    from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
     from bedside.collect.model.parameter_layout import Layout
-    from bedside.collect.reading.device_queue import Freight
+    from bedside.collect.reading.device_queue import DeviceQueue
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,24 @@ class RowSet:
 
 
 @dataclass
-class Patient:
+class WatchContext:
     """What collectors may look at."""
 
     model: nn.Module
     optimizers: Sequence[Optimizer]
-    freight: Freight
-    door: Door
+    queue: DeviceQueue
+    forward_hooks: ForwardHooks
     layout: Layout  # replaced by the monitor when the model's parameters change
     rank: int = 0
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
-    untold: int = 0  # quiet steps so far, whose moments nobody heard
+    skipped_steps: int = 0  # fast-path steps so far, at which no collector was called
     ended: float | None = None  # when the step before it was over, by time.perf_counter
     elements: ElementsOf = field(default_factory=ElementsOf)  # of the optimizers' parameters
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 
 
-# Moments of the loop that a collector hears on every step if it has a method of that name.
+# Moments of the loop that a collector observes on every step if it has a method of that name.
 MOMENTS = (
     "forward_begins",
     "loss_computed",
@@ -81,34 +81,36 @@ MOMENTS = (
 class Collector:
     """What every collector is; each overrides what it needs."""
 
-    name = ""  # the vital group: what cadence, cost and the report call it
+    name = ""  # the vital group: what intervals, cost and the report call it
     vitals: tuple[str, ...] = ()  # what it can write; none: it writes events only
-    sampled = True  # False: it only hears moments
-    apart = 1  # steps between two samples, at least
-    tireless = False  # True: it must hear every step, whatever that costs
+    sampled = True  # False: it only observes moments
+    min_interval = 1  # steps between two samples, at least
+    needs_every_step = False  # True: it must be called at every step, whatever that costs
 
-    def __init__(self, patient: Patient) -> None:
-        self.patient = patient
-        self.freight = patient.freight
-        self.spent = 0.0  # seconds in hooks of its own (moments are timed for it), since the governor last looked
-        self.listened = 0.0  # seconds in its moments, since the step began
+    def __init__(self, context: WatchContext) -> None:
+        self.context = context
+        self.queue = context.queue
+        self.hook_seconds = (
+            0.0  # seconds in hooks of its own (moments are timed for it), since the budget was last updated
+        )
+        self.moment_seconds = 0.0  # seconds in its moments, since the step began
 
     @property
     def model(self) -> nn.Module:
-        return self.patient.model
+        return self.context.model
 
     def attach(self, step: int) -> None:
         """A sampled step begins."""
 
-    def reads(self, forward: Forward) -> bool:
+    def begin_reading(self, forward: Forward) -> bool:
         """A training forward of a sampled step begins; True if `read` should be called when it is over."""
         return False
 
-    def read(self) -> None:
+    def end_reading(self) -> None:
         """The forward is over (or failed): leave nothing behind."""
 
     def detach(self, step: int) -> None:
-        """The step is over (or watching is): put what was heard on the freight."""
+        """The step is over (or watching is): queue what was read."""
 
     def end(self) -> None:
         """Watching ends: leave nothing behind."""

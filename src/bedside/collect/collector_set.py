@@ -1,4 +1,4 @@
-"""All collectors of a run: who is told of which moment, who listens to this step, and who was switched off."""
+"""All collectors of a run: who is notified of which moment, who observes this step, and who was switched off."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from bedside.collect.collector import MOMENTS, Collector, Patient
-from bedside.collect.sampling.budget import Governor
-from bedside.collect.sampling.intervals import Cadence
+from bedside.collect.collector import MOMENTS, Collector, WatchContext
+from bedside.collect.sampling.budget import Budget
+from bedside.collect.sampling.intervals import Intervals
 
 Failed = Callable[[Collector, Exception], None]
 
 
-class Ensemble:
-    """One collector that fails is switched off, and `failed` is told; the others go on."""
+class CollectorSet:
+    """One collector that fails is switched off, and `failed` is notified; the others go on."""
 
-    def __init__(self, collectors: Sequence[type[Collector]], patient: Patient, failed: Failed) -> None:
-        self._patient = patient
-        self._told_failed = failed
-        self._members = [make(patient) for make in collectors]
-        self._hears = {
-            moment: [(c, hear) for c in self._members if (hear := getattr(c, moment)) is not None] for moment in MOMENTS
+    def __init__(self, collectors: Sequence[type[Collector]], context: WatchContext, failed: Failed) -> None:
+        self._context = context
+        self._on_failure = failed
+        self._members = [make(context) for make in collectors]
+        self._handlers = {
+            moment: [(c, handler) for c in self._members if (handler := getattr(c, moment)) is not None]
+            for moment in MOMENTS
         }
         self._attached: list[Collector] = []
 
@@ -34,51 +35,51 @@ class Ensemble:
 
     @property
     def attached(self) -> Sequence[Collector]:
-        """Those that listen to the step that is under way."""
+        """Those that observe the step that is under way."""
         return self._attached
 
     @property
     def sampled(self) -> list[str]:
-        """The vital groups that have a cadence."""
+        """The vital groups that have an interval."""
         return [collector.name for collector in self._members if collector.sampled]
 
     @property
-    def tireless(self) -> bool:
-        return any(collector.tireless for collector in self._members)
+    def needs_every_step(self) -> bool:
+        return any(collector.needs_every_step for collector in self._members)
 
-    def wants(self, moment: str) -> bool:
-        return bool(self._hears[moment])
+    def is_handled(self, moment: str) -> bool:
+        return bool(self._handlers[moment])
 
-    def tell(self, moment: str, *what: Any) -> None:
+    def notify(self, moment: str, *what: Any) -> None:
         """Let those that want to hear of this moment hear of it."""
-        for collector, hear in self._hears[moment]:
+        for collector, handler in self._handlers[moment]:
             began = time.perf_counter()
             try:
-                hear(*what)
+                handler(*what)
             except Exception as error:
                 self.failed(collector, error)
-            collector.listened += time.perf_counter() - began
+            collector.moment_seconds += time.perf_counter() - began
 
-    def attach(self, step: int, cadence: Cadence) -> None:
-        """This step begins: whoever is due listens to it."""
+    def attach(self, step: int, intervals: Intervals) -> None:
+        """This step begins: collectors that are due observe it."""
         for collector in self:
-            due = collector.sampled and step % collector.apart == 0 and cadence.due(collector.name, step)
+            due = collector.sampled and step % collector.min_interval == 0 and intervals.due(collector.name, step)
             if due and self.safely(collector, lambda c: c.attach(step)):
                 self._attached.append(collector)
 
-    def detach(self, step: int, governor: Governor) -> None:
-        """It is over: what was heard is put on the freight, and what that took into the books."""
+    def detach(self, step: int, budget: Budget) -> None:
+        """It is over: what was observed is put on the device queue, and what that took into the books."""
         attached, self._attached = self._attached, []
         for collector in attached:
             began = time.perf_counter()
             self.safely(collector, lambda c: c.detach(step))
-            in_hooks, collector.spent = collector.spent, 0.0
-            governor.total += in_hooks  # the rest is timed around the step's own hook
-            governor.add(collector.name, in_hooks + collector.listened + time.perf_counter() - began)
+            in_hooks, collector.hook_seconds = collector.hook_seconds, 0.0
+            budget.total += in_hooks  # the rest is timed around the step's own hook
+            budget.add(collector.name, in_hooks + collector.moment_seconds + time.perf_counter() - began)
 
     def next_step(self) -> None:
         for collector in self._members:
-            collector.listened = 0.0
+            collector.moment_seconds = 0.0
 
     def each(self, call: Callable[[Collector], None]) -> None:
         """Ask all of them something."""
@@ -97,8 +98,8 @@ class Ensemble:
         if collector not in self._members:
             return
         self._members.remove(collector)
-        for moment, hearing in self._hears.items():
-            self._hears[moment] = [(each, hear) for each, hear in hearing if each is not collector]
+        for moment, handling in self._handlers.items():
+            self._handlers[moment] = [(each, handler) for each, handler in handling if each is not collector]
         with suppress(Exception):
             collector.end()
-        self._told_failed(collector, error)
+        self._on_failure(collector, error)

@@ -17,7 +17,7 @@ ORDER = (
 ).split()
 # Times and clocks, counts that a share shows as well, and means whose scale nobody knows.
 NOT_COMPARED = (
-    "step_time data_wait batch_fingerprint epoch training_forwards skipped uncleared alive_units dead_units "
+    "step_time data_wait batch_fingerprint epoch training_forwards skipped grads_not_zeroed alive_units dead_units "
     "dying_units activation_mean input_mean"
 ).split()
 NOT_REPORTED = ("started", "names", "git_dirty")  # always different, or no difference

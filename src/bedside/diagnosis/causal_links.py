@@ -168,6 +168,7 @@ LINKS: tuple[Link, ...] = (
         "vanished-learning-rate", "unmoved-parameter", "an update is proportional to the learning rate", gradual=True
     ),
     *links("vanished-learning-rate", NOT_LEARNING, "with no learning rate nothing moves", gradual=True),
+    *links("unfinished-schedule", "endless-warmup", "called once per epoch, its warm-up takes the whole run"),
     *links("endless-warmup", "undersized-update", "the rate stays at a part of its peak"),
     *links("endless-warmup", NOT_LEARNING, "the rate stays at a part of its peak"),
     *links("missing-warmup", "oversized-update", "the first steps are the largest ones"),

@@ -18,7 +18,8 @@ from torch.optim import Optimizer
 
 from bedside.collect.hooks import torch_patches
 from bedside.errors import BedsideError
-from bedside.lab.result import KIND, Result
+from bedside.lab.result import Result
+from bedside.report.experiments import KIND
 
 Options = ParamSpec("Options")
 Answer = TypeVar("Answer", bound=Result)
@@ -45,7 +46,7 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
         finally:
             _running.reset(token)
         model = args[0] if args else kwargs.get("model")
-        for monitor in [each for each in torch_patches.LISTENING if model in (each, each.model)]:
+        for monitor in [each for each in torch_patches.MONITORS if model in (each, each.model)]:
             add_to_record(result, monitor)
         return result
 
@@ -54,22 +55,22 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
 
 def add_to_record(result: Result, monitor: Any) -> None:
     """Write the result into the monitor's record, as an event at the present step."""
-    monitor._events.note(KIND, result.to_json())
+    monitor._events.note(KIND, result.to_json() | {"picture": result.picture()})
 
 
 @contextmanager
 def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[None]:
     """No monitor listens inside this block. Hooks of the user's own stay, since they may be part of the model."""
-    listening = list(torch_patches.LISTENING)
-    alone = list(torch_patches._alone)
+    listening = list(torch_patches.MONITORS)
+    alone = list(torch_patches._only_fast_path)
     taken = [each for hooks in _all_hooks(model, optimizer) for each in _take(hooks)]
-    torch_patches.LISTENING.clear()
-    torch_patches._alone.clear()
+    torch_patches.MONITORS.clear()
+    torch_patches._only_fast_path.clear()
     try:
         yield
     finally:
-        torch_patches.LISTENING[:] = listening
-        torch_patches._alone[:] = alone
+        torch_patches.MONITORS[:] = listening
+        torch_patches._only_fast_path[:] = alone
         for hooks, key, hook in taken:
             hooks[key] = hook
 

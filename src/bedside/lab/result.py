@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bedside.errors import BadOption
+from bedside.report.experiments import MAX_PICTURE
 from bedside.report.json import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-KIND = "experiment"  # of the event in a run's record
 
 
 class Result:
@@ -47,10 +48,25 @@ class Result:
             _save(figure, Path(path))
         return figure
 
+    def picture(self) -> str | None:
+        """The picture as a PNG in base64; None where there is none, or nothing to draw it with."""
+        if type(self).draw is Result.draw:
+            return None
+        try:
+            figure = self.plot()
+        except BadOption:  # matplotlib is not installed
+            return None
+        drawn = io.BytesIO()
+        figure.savefig(drawn, dpi=80, format="png")
+        encoded = base64.b64encode(drawn.getvalue()).decode("ascii")
+        return encoded if len(encoded) <= MAX_PICTURE else None
+
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(str(self))}</pre>"
+        picture = self.picture()
+        drawn = f'<img alt="{escape(self.experiment)}" src="data:image/png;base64,{picture}">' if picture else ""
+        return f"<pre>{escape(str(self))}</pre>{drawn}"
 
 
 def _plain(value: Any) -> Any:

@@ -74,7 +74,7 @@ class Attach:
         def first(tensors: Any, *args: Any, **kwargs: Any) -> None:
             if self._awaited and not self._busy:
                 self.safely(lambda: self._backward_begins(tensors))
-                if torch.autograd.backward is not first:  # somebody listens now, and hears this one as well
+                if torch.autograd.backward is not first:  # somebody listens now, and observes this one as well
                     self._awaited, awaited = set(), self._awaited
                     try:
                         torch.autograd.backward(tensors, *args, **kwargs)
@@ -249,6 +249,6 @@ def _overlap(one: Optimizer, others: Iterable[Optimizer]) -> bool:
 
 def _already_watched(optimizer: Optimizer) -> bool:
     """By a `bedside.watch` that the script calls itself."""
-    from bedside.collect.hooks.torch_patches import LISTENING
+    from bedside.collect.hooks.torch_patches import MONITORS
 
-    return any(optimizer is each for monitor in LISTENING for each in monitor.optimizers)
+    return any(optimizer is each for monitor in MONITORS for each in monitor.optimizers)

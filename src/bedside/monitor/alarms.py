@@ -1,4 +1,4 @@
-"""Live alarms: look at the growing run now and then, and speak when something begins, once.
+"""Live alarms: look at the growing run now and then, and report what begins, once.
 
 Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer;
 only in the first few hundred steps may looks take a little more, or a short run would be over before the second. A
@@ -24,25 +24,25 @@ from bedside.rules import CATALOGUE, Rule
 from bedside.wording import count, printable
 
 SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
-GRACE = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
+EARLY_SECONDS = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
 SPACING = 0.1  # of the run: within the grace the next look waits until the run has grown by this much
 
 
 class Alarms:
-    """Evaluates the catalogue over the growing run, hands each alarm that lasts to `speak`, and takes it back once it
+    """Evaluates the catalogue over the growing run, hands each alarm that lasts to `on_alarm`, and withdraws it once it
     is overturned."""
 
     def __init__(
         self,
         view: Callable[[], Run],
-        speak: Callable[[Finding], None],
+        on_alarm: Callable[[Finding], None],
         share: float = SHARE,
         rules: Sequence[Rule] = CATALOGUE,
-        take_back: Callable[[Finding, int], None] = lambda finding, step: None,
+        withdraw: Callable[[Finding, int], None] = lambda finding, step: None,
     ) -> None:
         self._view = view
-        self._speak = speak
-        self._take_back = take_back
+        self._on_alarm = on_alarm
+        self._withdraw = withdraw
         self._share = share
         self._rules = [each for each in rules if not each.preview]  # what is on trial neither alarms nor explains
         self._held_back = HeldBack()
@@ -61,11 +61,11 @@ class Alarms:
         self._step = step
         elapsed = time.perf_counter() - self._began
         grown = self._step >= (1 + SPACING) * self._looked_at
-        early = self._step < GRACE_STEPS and self._spent_early < GRACE and grown
+        early = self._step < GRACE_STEPS and self._spent_early < EARLY_SECONDS and grown
         return turned or self.looks == 0 or early or self.spent + self._dearest < self._share * elapsed
 
     def look(self, prepare: Callable[[], None] = lambda: None, *, final: bool = False) -> float:
-        """Ask all rules and say what is new. Returns the seconds it took, with what had to be prepared for it.
+        """Run all rules and report what is new. Returns the seconds it took, with what had to be prepared for it.
 
         The `final` look waits no longer: there will be no more evidence.
         """
@@ -81,19 +81,19 @@ class Alarms:
         self._looked_at = self._step
         took = time.perf_counter() - started
         self._dearest = max(took, 0.5 * self._dearest)
-        if self._step < GRACE_STEPS and self._spent_early < GRACE:
+        if self._step < GRACE_STEPS and self._spent_early < EARLY_SECONDS:
             self._spent_early += took
         else:  # a run of slow steps is early for hours: its looks count like any other's
             self.spent += took
         for finding in news.overturned:
-            self._take_back(finding, self._step)
+            self._withdraw(finding, self._step)
         for finding in new:
-            self._speak(finding)
+            self._on_alarm(finding)
         return took
 
 
-class Voice:
-    """Says a finding to the user: a line on stderr, unless they want silence, and a call of their own function."""
+class AlarmPrinter:
+    """Reports a finding to the user: a line on stderr, unless they want silence, and a call of their own function."""
 
     def __init__(self, on_finding: Callable[[Finding], None] | None, *, silent: bool) -> None:
         self.silent = silent
@@ -110,7 +110,7 @@ class Voice:
                 self.theirs = theirs
                 raise
 
-    def take_back(self, finding: Finding, step: int) -> None:
+    def withdraw(self, finding: Finding, step: int) -> None:
         if not self.silent:
             say(withdrawal_line(finding, step))
 

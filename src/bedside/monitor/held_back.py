@@ -36,7 +36,7 @@ class HeldBack:
 
     def __init__(self) -> None:
         self._due: dict[str, int] = {}  # the step at which the evidence will have doubled
-        self._said: dict[str, Finding] = {}
+        self._reported: dict[str, Finding] = {}
 
     def news(self, found: Iterable[Finding], step: int, *, final: bool = False) -> News:
         """What to say after a look at `step`; at the `final` one nothing waits."""
@@ -45,17 +45,17 @@ class HeldBack:
         for each in alarms:
             if each.code not in worst or each.severity > worst[each.code].severity:
                 worst[each.code] = each
-        overturned = tuple(each for code, each in self._said.items() if code not in worst)
-        self._said = {code: each for code, each in self._said.items() if code in worst}
+        overturned = tuple(each for code, each in self._reported.items() if code not in worst)
+        self._reported = {code: each for code, each in self._reported.items() if code in worst}
         self._due = {code: due for code, due in self._due.items() if code in worst}  # gone again before it was said
         begun = []
         for code, each in worst.items():
-            if code in self._said and self._said[code].severity >= each.severity:
+            if code in self._reported and self._reported[code].severity >= each.severity:
                 continue
             due = self._due.setdefault(code, step + max(1, step - each.first_step))
             if code in SHARES and not final:
                 continue
-            if final or code in AT_ONCE or code in self._said or step >= due:
-                self._said[code] = each
+            if final or code in AT_ONCE or code in self._reported or step >= due:
+                self._reported[code] = each
                 begun.append(each)
         return News(tuple(begun), overturned)

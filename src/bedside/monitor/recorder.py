@@ -1,5 +1,6 @@
 """Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at; and to
-the sinks, where there are any."""
+the sinks, where there are any.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ CLOCK: Key = ("step_time", "")  # every watched step has it
 STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_scale skipped".split())
 
 
-class Notes:
+class Recorder:
     """Takes rows, single numbers, events and facts; what was noted before a resume is in both places as well."""
 
     def __init__(self, store: Store, rank: int) -> None:

@@ -1,7 +1,7 @@
 """What happens beside the numbers is written down once, when it is noticed: evaluations, epochs, coverage, failures.
 
 What the user should know at once is a warning as well: that a collector or all of the monitor was switched off, and
-that no forward is heard. Training goes on in any case.
+that no forward is observed. Training goes on in any case.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from torch import nn
 
 from bedside.collect.collector import Collector
 from bedside.errors import BadModel, warn_safely
-from bedside.monitor.recorder import Notes
+from bedside.monitor.recorder import Recorder
 
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
 
 
-class Events:
+class RunEvents:
     """Notes events at the step that was the last one when they happened."""
 
-    def __init__(self, notes: Notes, next_step: Callable[[], int]) -> None:
-        self._notes = notes
+    def __init__(self, recorder: Recorder, next_step: Callable[[], int]) -> None:
+        self._recorder = recorder
         self._next_step = next_step
         self._covered: Mapping[str, Any] = {}
         self._divided: bool | None = None  # what was last said about micro-batches
-        self._said_blind = False
+        self._blind_reported = False
 
     @property
     def step(self) -> int:
@@ -34,7 +34,7 @@ class Events:
         return max(self._next_step() - 1, 0)
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._notes.event(self.step, kind, data)
+        self._recorder.event(self.step, kind, data)
 
     def coverage(self, found: Mapping[str, Any]) -> None:
         """Whether model and optimizers mean the same tensors, where that has changed."""
@@ -60,10 +60,10 @@ class Events:
         warn_safely(message, stacklevel=6)
 
     def blind(self, model: nn.Module) -> None:
-        """Never silently blind: steps are taken, but no forward of the model is ever heard."""
-        if self._said_blind:
+        """Never silently blind: steps are taken, but no forward of the model is ever observed."""
+        if self._blind_reported:
             return
-        self._said_blind = True
+        self._blind_reported = True
         name = type(model).__name__
         said = BadModel(
             f"No forward of {name} is heard, so activations, attention and inputs are not read (the rest is).",

@@ -1,4 +1,4 @@
-"""The public door: `monitor = bedside.watch(model, optimizer)`."""
+"""The public entry point: `monitor = bedside.watch(model, optimizer)`."""
 
 from __future__ import annotations
 

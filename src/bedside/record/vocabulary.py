@@ -65,8 +65,10 @@ NONFINITE_PARAMS = Vital(
     "nonfinite_params", "after optimizer.step", "Parameter tensors that hold a NaN or an infinity."
 )
 MICRO_BATCHES = Vital("micro_batches", "backward", "Backward passes that this step accumulated.")
-UNCLEARED = Vital(
-    "uncleared", "backward", "1 where the last step's gradients were still there when this backward began, 0 if not."
+GRADS_NOT_ZEROED = Vital(
+    "grads_not_zeroed",
+    "backward",
+    "1 where the last step's gradients were still there when this backward began, 0 if not.",
 )
 LOSS_SCALE = Vital("loss_scale", "unscale", "The gradient scaler's factor.")
 SKIPPED = Vital("skipped", "optimizer.step", "1 where the scaler skipped the update, 0 where it was made.")
@@ -161,7 +163,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_GRADS,
         NONFINITE_PARAMS,
         MICRO_BATCHES,
-        UNCLEARED,
+        GRADS_NOT_ZEROED,
         LOSS_SCALE,
         SKIPPED,
         STEP_TIME,

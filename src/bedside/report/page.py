@@ -16,6 +16,7 @@ from bedside.record.run import Run
 from bedside.report import story as told
 from bedside.report.comparison import summary
 from bedside.report.evidence import evidence_panels, onset_mark
+from bedside.report.experiments import experiments
 from bedside.report.facts import facts
 from bedside.report.instruments import instruments
 from bedside.report.instruments.base import SECTIONS, Panel
@@ -62,6 +63,7 @@ def story_data(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | N
         "examined": f"Examined: {told.examined(diagnosis)}." if diagnosis.examined else "",
         "not_examined": _not_examined(diagnosis),
         "rule_pages": dict(rule_pages or {}),
+        "experiments": experiments(run),
         "facts": facts(run),
         "sections": SECTIONS,
     }

@@ -24,7 +24,9 @@ from bedside.report.page import page_data
 def run_to_page(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | None = None) -> str:
     """The report of a run; `rule_pages` are the texts of rules by code, shown on demand."""
     script, style = static("app.js"), static("app.css")
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src 'unsafe-inline'; base-uri 'none'"
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+    )
     title = escape(f"{told.run_name(diagnosis)}: {diagnosis.verdict}")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -22,7 +22,7 @@ Loops that add a decayed part of the last gradient on purpose.
 
 ## Example
 >>> from bedside.testing import a_run
->>> print(*accumulating_gradient.check(a_run(loss=[2.3] * 200, uncleared=1.0)))
+>>> print(*accumulating_gradient.check(a_run(loss=[2.3] * 200, grads_not_zeroed=1.0)))
 GRD107 accumulating-gradient: At all 200 steps looked at, the gradient still held that of the step before: nothing \
 clears it.
 
@@ -40,7 +40,7 @@ import numpy as np
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import GRAD_NORM, LOSS, UNCLEARED
+from bedside.record.vocabulary import GRAD_NORM, GRADS_NOT_ZEROED, LOSS
 from bedside.rules.base import rule
 from bedside.wording import count
 
@@ -51,11 +51,11 @@ class Limits:
     readings: int = 10  # a step or two without clearing may be a warm-up of the loop
 
 
-@rule("GRD107", severity=Severity.ERROR, needs=[UNCLEARED], limits=Limits())
+@rule("GRD107", severity=Severity.ERROR, needs=[GRADS_NOT_ZEROED], limits=Limits())
 def accumulating_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
-    seen = run.series(UNCLEARED.name).finite()
+    seen = run.series(GRADS_NOT_ZEROED.name).finite()
     if len(seen) < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of uncleared, has {len(seen)}")
+        raise NotEnough(f"{limits.readings} readings of grads_not_zeroed, has {len(seen)}")
     kept = seen.values > 0.5
     share = float(kept.mean())
     if share < limits.often:

@@ -8,9 +8,10 @@ Warm-up is meant for the first few per cent. A warm-up counted in the wrong unit
 steps) keeps the run at a fraction of its learning rate, and the decay never comes.
 
 ## How it decides
-The rate rises steadily and in a straight line from the first reading to its peak, and the peak lies beyond `share` of
-the planned steps, or will, by the scheduler's own settings; without a plan, the run must be finished and the rate still
-rising at its end. Exponential rises are learning-rate range tests.
+The rate never falls from the first reading to its peak, and the peak lies beyond `share` of the planned steps, or will,
+by the scheduler's own settings; without a plan, the run must be finished and the rate still rising at its end, by the
+length of its stairs. The rise may have any shape but that of a learning-rate range test: by the same factor at every
+step, over `decades` decades or more.
 
 ## When it is wrong
 One-cycle schedules with an unusually late peak.
@@ -30,6 +31,7 @@ LRS106 endless-warmup: The learning rate has been rising for 300 of 400 steps, t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,7 +41,7 @@ from bedside.analysis.schedule import planned_steps, read_schedule, schedulers
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.series import Steps, Values
+from bedside.record.series import Values
 from bedside.record.vocabulary import LOSS, LR
 from bedside.rules.base import rule
 from bedside.wording import count, number
@@ -49,6 +51,10 @@ from bedside.wording import count, number
 class Limits:
     share: float = 0.5  # of the run: one-cycle peaks at 0.3, and recipes warm up over 0.01 to 0.1
     readings: int = 20  # of the rise: a straight line can be told from a curve
+    decades: float = 2.0  # range tests go through four or more; a warm-up of that shape is unheard of
+    half_way: float = 0.35  # of the decades, still to go in the middle: a range test has half of them to go
+    stairs: float = 1.5  # times the usual stair: a rate that has not risen for longer has arrived
+    rose: float = 0.7  # of the last rate: a start above it is no warm-up
 
 
 @rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits())
@@ -60,14 +66,13 @@ def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(rates) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
     rise = rates.head(schedule.warm + 1)
-    if len(rise) < limits.readings or not (np.diff(rise.values) >= 0).all() or not _straight(rise.steps, rise.values):
+    if len(rise) < limits.readings or not (np.diff(rise.values) >= 0).all() or not _is_warmup(rise.values, limits):
         return
-    plan = planned_steps(run)
-    if not plan and not (run.finished and schedule.warm == len(rates) - 1):
+    plan, still = planned_steps(run), _still_rising(rates.values, limits)
+    if not plan and not (run.finished and still):
         return  # a run in its first minutes
     length = max(plan, run.steps)
     took = int(rise.last_step) + 1
-    still = schedule.warm == len(rates) - 1
     meant = max((int(each.get("warmup") or 0) for each in schedulers(run)), default=0) if still else 0
     if max(took, meant) < limits.share * length:
         return
@@ -87,7 +92,20 @@ def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _straight(steps: Steps, values: Values) -> bool:
-    """Whether the middle of the rise is about half way up: an exponential rise is far below it there."""
-    middle = float(np.interp((steps[0] + steps[-1]) / 2, steps, values))
-    return middle > 0.3 * float(values[-1]) and float(values[0]) < 0.7 * float(values[-1])
+def _is_warmup(values: Values, limits: Limits) -> bool:
+    """Whether it rose at all, and not by one factor over several decades, which is a learning-rate range test."""
+    first, last = float(values[0]), float(values[-1])
+    if first >= limits.rose * last:
+        return False
+    decades = math.log10(last / first) if first > 0 else 0.0
+    middle = float(values[len(values) // 2])
+    return decades < limits.decades or math.log10(last / middle) < limits.half_way * decades
+
+
+def _still_rising(values: Values, limits: Limits) -> bool:
+    """Whether the last rise is no longer ago than stairs usually are."""
+    rises = np.flatnonzero(np.diff(values) > 0) + 1
+    if not len(rises):
+        return False
+    stair = float(np.median(np.diff(rises))) if len(rises) > 1 else 1.0
+    return len(values) - int(rises[-1]) <= limits.stairs * stair

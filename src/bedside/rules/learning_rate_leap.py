@@ -9,6 +9,9 @@ schedule from its top. Weights that had settled are thrown out of their valley b
 and a part of the training is repeated.
 
 ## How it decides
+Where the run was resumed and the rates from there on are those of the first steps again, one by one, the schedule began
+anew, whatever the loss did: a warning if it was not over by then, a note if it was.
+
 After the rate had fallen to a `leap`th of its highest or less, it rose `leap`-fold or more between neighbouring
 readings. Where the run was resumed there, it is told if the loss got worse by `worse` of its level and `noise` times
 its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may be a
@@ -26,7 +29,7 @@ A schedule that is meant to begin anew at a resume, in a log that ends before th
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> rate = [1e-3 * (1 - k / 110) for k in range(100)] + [1e-3 * (1 - k / 110) for k in range(60)]
+>>> rate = [1e-3 * (1 - k / 110) for k in range(100)] + [1e-3] * 60
 >>> loss = [4.0 - 0.03 * k for k in range(100)] + [2.4 - 0.005 * k for k in range(60)]
 >>> print(*learning_rate_leap.check(a_run(loss=loss, lr=rate, events=[Event(100, "resume")])))
 LRS109 learning-rate-leap: The learning rate leapt 10-fold, from 1e-4 to 0.001, at step 100, where the run was \
@@ -62,6 +65,10 @@ class Limits:
     around: int = 10  # readings of the loss on either side
     worse: float = 0.05  # of the loss before: batches of another difficulty make as much
     noise: float = 5.0  # σ of one reading
+    again: int = 10  # rates of the start that come again, one by one: no accident
+    alike: float = 1e-3  # relative: the same rate, written twice
+    moved: float = 0.1  # of the peak: a rate that hardly changes at the resume costs nothing
+    over: float = 0.02  # of the peak: a schedule that had come down to it was over, and a new one is a new one
 
 
 @rule("LRS109", severity=Severity.WARNING, needs=[LR], limits=Limits())
@@ -69,6 +76,10 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     rates = run.series(LR.name).finite()
     if len(rates) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    anew = _began_anew(run, rates, limits)
+    if anew is not None:
+        yield anew
+        return
     leaps = _leaps(rates, limits)
     resumed = [place for place in leaps if _resumed(run, rates, place)]
     if not leaps or (not resumed and len(leaps) > 1):
@@ -99,6 +110,41 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights.",
             f"Go back to the checkpoint of {moment(run, step)}, and continue at a learning rate of {number(old)}.",
+        ),
+    )
+
+
+def _began_anew(run: Run, rates: Series, limits: Limits) -> Finding | None:
+    """A resume after which the learning rates of the first steps come again."""
+    peak = float(rates.values.max())
+    for event in run.events_of("resume"):
+        earlier, later = rates.before(event.step), rates.since(event.step)
+        count = min(len(later), len(earlier))
+        if count < limits.again or peak <= 0:
+            continue
+        first, again = rates.values[:count], later.values[:count]
+        moves = np.ptp(first[: limits.again]) > limits.alike * peak or np.ptp(again) > limits.moved * peak
+        replayed = bool((np.abs(first - again) <= limits.alike * peak).all())
+        old, new = earlier.last, float(again[0])
+        if replayed and moves and abs(new - old) > limits.moved * peak:
+            return _anew(run, event.step, old, new, over=old <= limits.over * peak)
+    return None
+
+
+def _anew(run: Run, step: int, old: float, new: float, *, over: bool) -> Finding:
+    return learning_rate_leap.finding(
+        f"The schedule began anew where the run was resumed, at {moment(run, step)}: the learning rate went from "
+        f"{number(old)} back to {number(new)} and takes the same course as from the first step on.",
+        severity=Severity.NOTE if over else None,
+        first_step=step,
+        last_step=run.steps - 1,
+        confidence=0.9,
+        evidence={"before": old, "after": new, "resumed": True},
+        series=[LR.name],
+        could_also_be=("A second schedule on purpose, on top of the first.",),
+        try_=(
+            "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights.",
+            f"Or build the scheduler with last_epoch at {moment(run, step)}.",
         ),
     )
 

@@ -9,9 +9,11 @@ Adaptive optimizers know nothing about the gradients in their first steps, and t
 destroys (attention patterns, normalisation statistics, a pretrained start) has to be learned again.
 
 ## How it decides
-The rate is within a hair of its peak at the first reading and does not rise later; within `early` of the run the loss,
-by medians of three, is `jump` times its first value and more than ten times its noise; and it does come back. A loss
-that does not come back is oversized-update's or diverging-loss's business.
+The rate is within a hair of its peak at the first reading and does not rise later; the loss rises from the first
+`at_once` of the run on and, by medians of three, is `jump` times its first level within `early` of the run and more
+than ten times its noise above it; and it does come back. Where the size of the steps was recorded, those on the way up
+must be `longer` times the later ones: a loss that rises under ordinary steps has another cause. A loss that does not
+come back is oversized-update's or diverging-loss's business, and one that rises where the task changed is the task's.
 
 ## When it is wrong
 Restarted runs, whose first loss is that of a trained model on one easy batch.
@@ -41,9 +43,10 @@ import numpy as np
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.schedule import read_schedule
 from bedside.analysis.statistics import noise_level
+from bedside.analysis.task_changes import task_changed
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import LOSS, LR
+from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
 from bedside.rules.advice import lower_learning_rate, moment, warm_up
 from bedside.rules.base import rule
 from bedside.wording import number
@@ -53,7 +56,10 @@ from bedside.wording import number
 class Limits:
     jump: float = 1.5  # times the first loss: half as much again
     early: float = 0.1  # of the run: the time of a warm-up
+    at_once: float = 0.02  # of the run, and a few steps at least: what the first steps destroy shows at once
     noise: float = 10.0  # σ of a reading: small batches wiggle
+    longer: float = 3.0  # times the later steps: those of an optimizer without a memory
+    first: int = 3  # readings: a median of three sees a jump this late at the latest
     readings: int = 50  # five in the first tenth: fewer show no jump and no way back
 
 
@@ -72,6 +78,11 @@ def missing_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     peak = float(begin[top])
     noise = noise_level(loss.values[len(loss) // 2 :])
     if peak < limits.jump * start or peak - start < limits.noise * noise:
+        return
+    rises = int(np.argmax(smooth > start + limits.noise * noise))
+    if rises > max(limits.first, limits.at_once * len(smooth)) or task_changed(run, int(loss.steps[rises])):
+        return
+    if not _long_steps(run, int(loss.steps[top + 1]), limits):
         return
     back = np.flatnonzero(smooth[top:] <= start)
     if not len(back):
@@ -92,3 +103,12 @@ def missing_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
             lower_learning_rate(run, int(loss.steps[0]), 3.0),
         ),
     )
+
+
+def _long_steps(run: Run, top: int, limits: Limits) -> bool:
+    """Whether the steps up to `top` were longer than later ones; True where nobody measured them."""
+    ratios = run.series(RELATIVE_UPDATE.name).finite()
+    early, later = ratios.before(top + 1), ratios.since(2 * top + 1)
+    if not early or len(later) < limits.first:
+        return True
+    return float(early.values.max()) > limits.longer * later.median()

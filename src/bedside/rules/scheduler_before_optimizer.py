@@ -8,7 +8,8 @@ The first learning rate of the schedule is never used, and everything after it c
 epoch that is a whole epoch.
 
 ## How it decides
-By the order of the two calls at the beginning of the run.
+By the order of the two calls at the beginning of the run. A scheduler that is called once per micro-batch is called
+before the first step of several, and may be meant so; scheduler-per-batch judges that.
 
 ## When it is wrong
 A gradient scaler skipped the first steps: then the optimizer was not called, though the loop is right.
@@ -32,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.scheduler_calls import scheduler_calls
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -50,7 +52,8 @@ def scheduler_before_optimizer(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough("the order of scheduler and optimizer (a watched run)")
     early = run.events_of("scheduler_before_optimizer")
     first_skipped = run.series(SKIPPED.name).head(1).values.any()
-    if not early or first_skipped:
+    accumulates = any(each.per == "micro-batch" for each in scheduler_calls(run))
+    if not early or first_skipped or accumulates:
         return
     name = early[0].data.get("scheduler", "The scheduler")
     yield scheduler_before_optimizer.finding(

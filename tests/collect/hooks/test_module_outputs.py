@@ -10,12 +10,12 @@ import torch
 from tests.collect.watched import watched
 from torch import nn
 
-from bedside.collect.hooks.forward_hooks import CALL
-from bedside.collect.hooks.module_outputs import ModuleCalls, keeping
+from bedside.collect.hooks.forward_hooks import CALL_SLOT
+from bedside.collect.hooks.module_outputs import ModuleCalls, keeping_cost
 
 
 class Ears:
-    """Listens to a model and writes down who returned what."""
+    """Observes a model and writes down who returned what."""
 
     def __init__(self, model):
         self.told = []
@@ -37,7 +37,7 @@ def model():
 
 
 def untouched(model):
-    return not any(CALL in vars(m) or m._forward_hooks for m in model.modules())
+    return not any(CALL_SLOT in vars(m) or m._forward_hooks for m in model.modules())
 
 
 def test_every_module_is_heard_in_the_order_of_return(model):
@@ -72,12 +72,12 @@ def test_a_call_that_the_user_compiled_is_made_and_put_back(model):
         made.append(x)
         return model[0]._call_impl(x)
 
-    vars(model[0])[CALL] = compiled
+    vars(model[0])[CALL_SLOT] = compiled
     for _ in range(2):
         with Ears(model) as ears:
             model(torch.ones(2, 4))
         assert len(ears.told) == 5
-        assert vars(model[0])[CALL] is compiled
+        assert vars(model[0])[CALL_SLOT] is compiled
     assert len(made) == 2
 
 
@@ -104,7 +104,7 @@ def test_copies_that_are_made_meanwhile_are_nobodys_patients(copied):
         other = copied(model)
         other(torch.ones(2, 4))
     assert not ears.told
-    assert all(vars(m).get(CALL) is None for m in other.modules())
+    assert all(vars(m).get(CALL_SLOT) is None for m in other.modules())
 
 
 def test_a_forward_that_fails_leaves_nothing_behind(tmp_path):
@@ -124,7 +124,7 @@ def test_a_forward_that_fails_leaves_nothing_behind(tmp_path):
         if failing:
             with pytest.raises(ValueError, match="of the user's"):
                 model(torch.ones(2, 4))
-            assert not any(CALL in vars(m) for m in model.modules())
+            assert not any(CALL_SLOT in vars(m) for m in model.modules())
             failing = False
         model(torch.ones(2, 4)).square().sum().backward()
         optimizer.step()
@@ -160,8 +160,8 @@ def test_what_hearing_takes_is_timed_without_calling_any_module():
     called = []
     handle = nn.modules.module.register_module_forward_hook(lambda module, *_: called.append(module))
     try:
-        keeping.cache_clear()
-        seconds = keeping()
+        keeping_cost.cache_clear()
+        seconds = keeping_cost()
     finally:
         handle.remove()
     assert not called, "hooks of the user's on all modules hear nothing of it"

@@ -1,4 +1,4 @@
-"""Norms at every step are read at quiet steps, with the numbers that an obvious computation gives."""
+"""Norms at every step are read at fast-path steps, with the numbers that an obvious computation gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
 from bedside.monitor import monitor
 from bedside.record.sqlite.reader import open_run
 
-STEPS = 130  # the first hundred are heard in full
+STEPS = 130  # the first hundred are observed in full
 NORMS = ["grad_norm", "grad_norm_clipped", "param_norm", "update_norm", "nonfinite_params"]
 
 
@@ -36,7 +36,7 @@ class Loop:
         self.optimizer = optimizer(self.model.parameters(), lr=1e-2)
         self.monitor = bedside.watch(self.model, self.optimizer, run_dir=folder, quiet=True, budget=None, vitals=NORMS)
         self.expected = {vital: [] for vital in NORMS[:4]}
-        self.quiet = []
+        self.fast_path = []
 
     def step(self):
         inputs, targets = self.case.batch()
@@ -48,7 +48,7 @@ class Loop:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         self.expected["grad_norm_clipped"].append(norm([p.grad for p in mine if p.grad is not None]))
         before = [p.detach().clone() for p in mine]
-        self.quiet.append(self.monitor.quiet.on)
+        self.fast_path.append(self.monitor.fast_path.active)
         self.optimizer.step()
         self.expected["param_norm"].append(norm(mine))
         self.expected["update_norm"].append(norm([p - old for p, old in zip(mine, before, strict=True)]))
@@ -74,7 +74,7 @@ class Loop:
 @pytest.mark.parametrize("kind", ["mlp", "conv", "gpt"])
 def test_the_numbers_are_the_obvious_ones(kind, clip, way, tmp_path):
     loop = Loop(tmp_path / "run", kind=kind, clip=clip).run()
-    assert sum(loop.quiet) >= 25, "after the first hundred steps nearly all are quiet"
+    assert sum(loop.fast_path) >= 25, "after the first hundred steps nearly all are quiet"
     run = loop.check()
     assert set(run.series("nonfinite_params").values) == {0.0}
     for owner in run.owners("update_norm"):
@@ -112,7 +112,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_gradients_are_those_that_the_optimizer_met(optimizer, way, tmp_path):
     loop = Loop(tmp_path / "run", optimizer=optimizer).run()
-    assert sum(loop.quiet) >= 25
+    assert sum(loop.fast_path) >= 25
     loop.check()
 
 
@@ -155,7 +155,7 @@ def test_what_others_change_between_steps_is_no_update(change, way, tmp_path):
     for _ in range(20):
         change(loop.model.parameters())
         loop.step()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     loop.check()
 
 
@@ -176,7 +176,7 @@ def test_one_of_many_tensors_that_is_moved_elsewhere_is_soon_noticed(way, tmp_pa
     loop = Loop(tmp_path / "run", model=model).run()
     replace([loop.model[20].weight])
     loop.run(30)
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     run = loop.recorded()
     for vital in ("update_norm", "param_norm"):
         np.testing.assert_allclose(run.series(vital).values[-20:], loop.expected[vital][-20:], rtol=1e-5, err_msg=vital)
@@ -193,7 +193,7 @@ class Branches(nn.Module):
 
 def test_parameters_without_a_gradient_are_missing_and_not_zero(way, tmp_path):
     loop = Loop(tmp_path / "run", model=Branches()).run()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     run = loop.check()
     assert len(run.series("grad_norm", "used")) == STEPS
     assert run.series("grad_norm", "unused") is None or not len(run.series("grad_norm", "unused"))
@@ -203,21 +203,21 @@ def test_parameters_without_a_gradient_are_missing_and_not_zero(way, tmp_path):
 
 
 def test_a_layer_that_is_unfrozen_later_is_read_from_then_on(way, tmp_path, monkeypatch):
-    monkeypatch.setattr(monitor, "LOOK_OVER", 0.0)
+    monkeypatch.setattr(monitor, "CHECK_INTERVAL_SECONDS", 0.0)
     model = Branches()
     model.used.bias.requires_grad_(False)
     loop = Loop(tmp_path / "run", model=model).run()
     model.used.bias.requires_grad_(True)
     loop.monitor.diagnose()  # what waits is written, and the model is looked over
     loop.run(30)
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     loop.check()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_reading_that_fails_never_stops_the_training(moment, way, tmp_path, monkeypatch):
     loop = Loop(tmp_path / "run").run()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     monkeypatch.setattr(Reader, moment, lambda self, step: 1 / 0)
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
         loop.step()
@@ -244,13 +244,15 @@ def test_weights_are_bitwise_equal_to_those_of_an_unwatched_training(way, tmp_pa
 def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, monkeypatch):
     begun = []
     monkeypatch.setattr(native, "load_in_background", lambda: begun.append(True))
-    monkeypatch.setattr(native, "LOADING", 1e9)
+    monkeypatch.setattr(native, "LOADING_SECONDS", 1e9)
     loop = Loop(tmp_path / "run").run()
     loop.monitor.diagnose()
     assert not begun
-    monkeypatch.setattr(native, "LOADING", loop.monitor._governor.summing + 1e-9)  # the quiet steps count as well
+    monkeypatch.setattr(
+        native, "LOADING_SECONDS", loop.monitor._budget.sum_seconds + 1e-9
+    )  # the fast-path steps count as well
     loop.run(60)
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     loop.monitor.diagnose()
     assert begun
     loop.monitor.close()

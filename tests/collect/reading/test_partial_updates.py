@@ -12,9 +12,9 @@ from tests.collect.obvious import norm, owners
 from torch.nn import functional as F
 
 import bedside
-from bedside.collect.reading import partial_updates as stagger
+from bedside.collect.reading import partial_updates
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.partial_updates import PARTS, Staggered, divided
+from bedside.collect.reading.partial_updates import PARTS, PartialUpdates, divided
 from bedside.collect.step import optimizer_step as steps
 from bedside.record.sqlite.reader import open_run
 
@@ -33,14 +33,14 @@ def test_parts_are_equal_and_cover_everything_once():
 
 def test_what_is_remembered_takes_half_a_byte_per_parameter():
     parameters = [torch.randn(100_000), torch.randn(37), torch.randn(300, 200)]
-    staggered = Staggered(parameters)
+    partial_updates = PartialUpdates(parameters)
     total = sum(p.numel() for p in parameters)
     for part in range(PARTS):
-        staggered.remember(parameters, part)
-        held = sum(old.numel() * old.element_size() for old in staggered._old)
+        partial_updates.remember(parameters, part)
+        held = sum(old.numel() * old.element_size() for old in partial_updates._old)
         assert held <= 0.5 * total + 4
-        staggered.measure(parameters, part)
-        assert not staggered._old
+        partial_updates.measure(parameters, part)
+        assert not partial_updates._old
 
 
 @pytest.fixture
@@ -123,4 +123,4 @@ def test_without_a_budget_every_step_is_exact(large, tmp_path):
 def test_small_models_are_remembered_whole(tmp_path):
     _, _, run = watched("mlp", tmp_path / "run")
     assert run.series("update_norm").steps.tolist() == list(range(3 * PARTS))
-    assert stagger.WHOLE_UP_TO * 4 == 16_000_000
+    assert partial_updates.WHOLE_UP_TO * 4 == 16_000_000

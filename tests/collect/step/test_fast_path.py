@@ -1,4 +1,4 @@
-"""Quiet steps give the same numbers, change nothing, and end when anything unusual happens."""
+"""Fast-path steps give the same numbers, change nothing, and end when anything unusual happens."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch import nn
 from torch.nn import functional as F
 
 import bedside
-from bedside.collect.hooks.forward_hooks import CALL
-from bedside.collect.reading import device_queue as freight
-from bedside.collect.sampling import budget as governor
-from bedside.collect.sampling import flush_timing as flushes
-from bedside.collect.step import fast_path as quiet
-from bedside.collect.step.loss import LEARNING
+from bedside.collect.hooks.forward_hooks import CALL_SLOT
+from bedside.collect.reading import device_queue
+from bedside.collect.sampling import budget as budget_module
+from bedside.collect.sampling import flush_timing
+from bedside.collect.step import fast_path as fast_path_module
+from bedside.collect.step.loss import LEARNING_BACKWARDS
 from bedside.record.sqlite.reader import open_run
 
 STEPS = 160  # the first hundred are recorded in full
@@ -27,7 +27,7 @@ STEPS = 160  # the first hundred are recorded in full
 
 @pytest.fixture(autouse=True)
 def full_recording_ends_after_the_first_steps(monkeypatch):
-    monkeypatch.setattr(governor, "GRACE", 0.0)
+    monkeypatch.setattr(budget_module, "FULL_RECORDING_SECONDS", 0.0)
 
 
 class Loop:
@@ -40,7 +40,7 @@ class Loop:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda s: 1 / (1 + s))
         self.monitor = bedside.watch(self.model, self.optimizer, run_dir=folder, quiet=True, budget=budget, **options)
-        self.folder, self.losses, self.rates, self.norms, self.quiet = folder, [], [], [], []
+        self.folder, self.losses, self.rates, self.norms, self.fast_path = folder, [], [], [], []
 
     def step(self, factor=1.0):
         inputs, targets = self.case.batch()
@@ -51,7 +51,7 @@ class Loop:
         self.rates.append(self.optimizer.param_groups[0]["lr"])
         if self.clip is not None:
             self.norms.append(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip).item())
-        self.quiet.append(self.monitor.quiet.on)
+        self.fast_path.append(self.monitor.fast_path.active)
         self.optimizer.step()
         self.schedule.step()
 
@@ -68,7 +68,7 @@ class Loop:
 @pytest.mark.parametrize("set_to_none", [True, False])
 def test_quiet_steps_are_recorded_with_the_same_numbers(clip, set_to_none, tmp_path):
     loop = Loop(tmp_path / "run", clip=clip, set_to_none=set_to_none).run()
-    assert sum(loop.quiet) > 40, "most steps after the first hundred are quiet"
+    assert sum(loop.fast_path) > 40, "most steps after the first hundred are quiet"
     run = loop.recorded()
     every = list(range(STEPS))
     for vital, expected in (("loss", loop.losses), ("lr", loop.rates)):
@@ -77,7 +77,7 @@ def test_quiet_steps_are_recorded_with_the_same_numbers(clip, set_to_none, tmp_p
     assert run.series("step_time").steps.tolist() == every[1:]
     assert (run.series("step_time").values > 0).all()
     assert set(run.series("micro_batches").values) == {1.0}
-    assert set(run.series("uncleared").values) == {0.0}
+    assert set(run.series("grads_not_zeroed").values) == {0.0}
     if clip is not None:
         assert run.series("grad_norm").steps.tolist() == every
         np.testing.assert_allclose(run.series("grad_norm").values, loop.norms, rtol=1e-5)
@@ -88,8 +88,8 @@ def test_quiet_steps_are_recorded_with_the_same_numbers(clip, set_to_none, tmp_p
 def test_weights_are_bitwise_equal_with_and_without_quiet_steps(kind, tmp_path):
     quiet = Loop(tmp_path / "quiet", kind=kind, clip=1.0).run(130)
     attentive = Loop(tmp_path / "attentive", kind=kind, clip=1.0, budget=None).run(130)
-    assert any(quiet.quiet)
-    assert not any(attentive.quiet)
+    assert any(quiet.fast_path)
+    assert not any(attentive.fast_path)
     for one, other in zip(quiet.model.state_dict().values(), attentive.model.state_dict().values(), strict=True):
         assert torch.equal(one, other)
     quiet.monitor.close()
@@ -98,9 +98,9 @@ def test_weights_are_bitwise_equal_with_and_without_quiet_steps(kind, tmp_path):
 
 def test_a_loss_that_is_not_finite_wakes_and_its_origin_is_sought(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     loop.step(factor=math.inf)
-    assert not loop.monitor.quiet.on or loop.monitor.step > STEPS
+    assert not loop.monitor.fast_path.active or loop.monitor.step > STEPS
     run = loop.recorded()
     assert run.loss.last == math.inf
     origin = run.events_of("origin")
@@ -109,7 +109,7 @@ def test_a_loss_that_is_not_finite_wakes_and_its_origin_is_sought(tmp_path):
 
 def test_several_backwards_at_a_quiet_step_are_all_heard(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     losses = []
     loop.optimizer.zero_grad()
     for _ in range(3):
@@ -139,7 +139,7 @@ def test_an_evaluation_at_quiet_steps_is_heard(tmp_path):
     with torch.no_grad():  # in training mode, which is the mistake
         loop.model(loop.case.batch()[0])
     loop.monitor.log(val_loss=1.0)
-    assert not loop.monitor.quiet.on
+    assert not loop.monitor.fast_path.active
     loop.run(3)
     assert loop.recorded().events_of("validation_in_train_mode")
 
@@ -153,27 +153,32 @@ def test_a_step_without_a_backward_is_noticed_among_quiet_ones(tmp_path):
 
 @pytest.mark.xfail(strict=False, reason="noticed later since more collectors listen")
 def test_gradients_that_are_not_cleared_any_more_are_noticed_among_quiet_steps(tmp_path):
-    loop = Loop(tmp_path / "run").run(101 + quiet.SELDOM)
-    assert loop.quiet[-1]
+    loop = Loop(tmp_path / "run").run(101 + fast_path_module.CHECK_INTERVAL)
+    assert loop.fast_path[-1]
     loop.optimizer.zero_grad = lambda **_: None  # the line is gone
-    loop.run(3 * quiet.SELDOM)
-    loop.monitor.wake()  # the next step is listened to
+    loop.run(3 * fast_path_module.CHECK_INTERVAL)
+    loop.monitor.leave_fast_path()  # the next step is observed
     loop.run(3)
-    uncleared = loop.recorded().series("uncleared")
-    assert uncleared.last == 1.0
-    claimed = uncleared.steps[uncleared.values == 0.0]
-    assert claimed.max() < 101 + 2 * quiet.SELDOM, "what was not looked at closely is not called cleared"
+    grads_not_zeroed = loop.recorded().series("grads_not_zeroed")
+    assert grads_not_zeroed.last == 1.0
+    claimed = grads_not_zeroed.steps[grads_not_zeroed.values == 0.0]
+    assert claimed.max() < 101 + 2 * fast_path_module.CHECK_INTERVAL, (
+        "what was not looked at closely is not called cleared"
+    )
 
 
 def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(flushes, "SECONDS", 0.0)
+    monkeypatch.setattr(flush_timing, "MAX_SECONDS", 0.0)
     loop, timed, stretches = Loop(tmp_path / "run"), 0, 0
-    for _ in range(100 + 5 * quiet.SELDOM):
-        resting, before = loop.monitor.quiet._timed and loop.monitor.quiet.on, len(loop.monitor.quiet)
+    for _ in range(100 + 5 * fast_path_module.CHECK_INTERVAL):
+        fast_path_control, before = (
+            loop.monitor.fast_path._timed and loop.monitor.fast_path.active,
+            len(loop.monitor.fast_path),
+        )
         loop.step()
-        timed += resting
-        stretches += loop.quiet[-1] and before == 0
-    assert stretches > 4 * quiet.SELDOM, "rows are written after every step"
+        timed += fast_path_control
+        stretches += loop.fast_path[-1] and before == 0
+    assert stretches > 4 * fast_path_module.CHECK_INTERVAL, "rows are written after every step"
     assert 3 <= timed <= 5
     loop.recorded()
 
@@ -186,14 +191,16 @@ def test_after_one_step_that_failed_others_are_quiet_again_some_day(tmp_path):
         raise RuntimeError("out of luck")
 
     handle = loop.optimizer.register_step_pre_hook(fail)
-    loop.monitor.wake()  # so that it is listened to
+    loop.monitor.leave_fast_path()  # so that it is observed
     with pytest.raises(RuntimeError, match="out of luck"):
         loop.step()
-    loop.run(LEARNING)
-    assert not any(loop.quiet[-LEARNING:]), "there may be micro-batches"
+    loop.run(LEARNING_BACKWARDS)
+    assert not any(loop.fast_path[-LEARNING_BACKWARDS:]), "there may be micro-batches"
     loop.run(5)
-    assert loop.quiet[-1]
-    assert loop.recorded().series("micro_batches").values.tolist() == [1.0] * STEPS + [2.0] + [1.0] * (LEARNING + 4)
+    assert loop.fast_path[-1]
+    assert loop.recorded().series("micro_batches").values.tolist() == [1.0] * STEPS + [2.0] + [1.0] * (
+        LEARNING_BACKWARDS + 4
+    )
 
 
 def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):
@@ -201,7 +208,7 @@ def test_a_second_monitor_ends_the_quiet_steps_of_the_first(tmp_path):
     other = CASES["mlp"].model()
     with bedside.watch(other, torch.optim.SGD(other.parameters(), lr=0.1), run_dir=tmp_path / "other", quiet=True):
         loop.run(5)
-        assert not any(loop.quiet[-5:])
+        assert not any(loop.fast_path[-5:])
     np.testing.assert_allclose(loop.recorded().loss.values, loop.losses, rtol=1e-6)
 
 
@@ -222,22 +229,22 @@ def test_accumulation_and_tensor_rates_are_never_quiet(tmp_path):
         inputs, targets = case.batch()
         optimizer.zero_grad()
         F.cross_entropy(model(inputs), targets).backward()
-        assert not monitor.quiet.on
+        assert not monitor.fast_path.active
         optimizer.step()
     monitor.close()
 
 
 def test_as_if_on_a_device_one_transfer_serves_twenty_steps_or_more(tmp_path, monkeypatch):
-    monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+    monkeypatch.setattr(device_queue, "on_cpu", lambda tensor: False)
     unloads = []
-    original = freight.Freight.unload
+    original = device_queue.DeviceQueue.transfer
 
-    def unload(self):
+    def transfer(self):
         if self.full:
             unloads.append(1)
         return original(self)
 
-    monkeypatch.setattr(freight.Freight, "unload", unload)
+    monkeypatch.setattr(device_queue.DeviceQueue, "transfer", transfer)
     loop = Loop(tmp_path / "run", clip=1.0)
     for _ in range(STEPS):  # `Loop.step` reads the loss itself; what counts is what bedside fetches
         loop.step()
@@ -248,7 +255,7 @@ def test_as_if_on_a_device_one_transfer_serves_twenty_steps_or_more(tmp_path, mo
 
 def test_with_the_loss_alone_nearly_every_step_is_quiet(tmp_path):
     loop = Loop(tmp_path / "run", vitals=["loss"]).run()
-    assert sum(loop.quiet) > 40
+    assert sum(loop.fast_path) > 40
     run = loop.recorded()
     assert not run.has("grad_norm")
     np.testing.assert_allclose(run.loss.values, loop.losses, rtol=1e-6)
@@ -256,7 +263,7 @@ def test_with_the_loss_alone_nearly_every_step_is_quiet(tmp_path):
 
 def test_what_is_due_among_quiet_steps_is_read(tmp_path):
     loop = Loop(tmp_path / "run").run(510)
-    assert sum(loop.quiet) > 350
+    assert sum(loop.fast_path) > 350
     run = loop.recorded()
     sampled = [int(step) for step in run.series("update_norm").steps if step > 100]
     assert 500 in sampled
@@ -273,20 +280,20 @@ def test_without_a_budget_every_step_is_read_in_full(tmp_path):
 
 def test_copies_that_are_made_at_quiet_steps_are_nobodys_patients(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert loop.quiet[-1]
-    assert CALL in vars(loop.model), "the model is heard without a hook"
+    assert loop.fast_path[-1]
+    assert CALL_SLOT in vars(loop.model), "the model is heard without a hook"
     torch.save(loop.model, tmp_path / "model.pt")
     copies = [copy.deepcopy(loop.model), torch.load(tmp_path / "model.pt", weights_only=False)]
     inputs, _ = loop.case.batch()
     for each in copies:
-        assert CALL not in vars(each)
+        assert CALL_SLOT not in vars(each)
         outputs = []
         for model in (each, loop.model):
             torch.manual_seed(0)  # of the dropout
             outputs.append(model(inputs))
         assert torch.equal(*outputs)
     loop.recorded()
-    assert CALL not in vars(loop.model)
+    assert CALL_SLOT not in vars(loop.model)
     assert not loop.model._forward_pre_hooks
 
 
@@ -296,16 +303,16 @@ def test_a_copy_that_shares_everything_is_called_itself(tmp_path):
     copied.__dict__ = loop.model.__dict__.copy()  # as nn.DataParallel does at every step
     original, loop.model = loop.model, copied
     loop.run()
-    assert loop.quiet[-1]
-    assert CALL not in vars(original), "else the original would be called in place of its copies"
+    assert loop.fast_path[-1]
+    assert CALL_SLOT not in vars(original), "else the original would be called in place of its copies"
     loop.recorded()
 
 
 def test_a_second_monitor_of_a_quiet_model_does_not_take_it_for_compiled(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert CALL in vars(loop.model)
+    assert CALL_SLOT in vars(loop.model)
     with bedside.watch(loop.model, loop.optimizer, run_dir=tmp_path / "second", quiet=True) as second:
-        assert not second._door.compiled
+        assert not second._forward_hooks.compiled
         loop.run(3)
     assert open_run(tmp_path / "second").series("activation_rms", "0") is not None
     loop.recorded()
@@ -326,7 +333,7 @@ def test_steps_with_a_closure_are_never_quiet(tmp_path):
                 return loss
 
             optimizer.step(closure)
-            assert not monitor.quiet.on
+            assert not monitor.fast_path.active
     assert len(open_run(tmp_path / "run").loss) == 120
 
 
@@ -353,7 +360,7 @@ def test_an_optimizer_that_lets_go_of_its_gradients_takes_no_empty_steps(tmp_pat
         for _ in range(130):
             inputs, targets = case.batch()
             F.cross_entropy(model(inputs), targets).backward()
-            quiet.append(monitor.quiet.on)
+            quiet.append(monitor.fast_path.active)
             optimizer.step()
     assert sum(quiet) > 20
     run = open_run(tmp_path / "run")
@@ -363,33 +370,33 @@ def test_an_optimizer_that_lets_go_of_its_gradients_takes_no_empty_steps(tmp_pat
 
 def test_what_ends_a_stretch_is_counted_once(tmp_path, monkeypatch):
     loop = Loop(tmp_path / "run").run()
-    assert loop.quiet[-1]
+    assert loop.fast_path[-1]
     monitor, now = loop.monitor, [1000.0]
-    wake = monitor._resting.wake
+    leave_fast_path = monitor._fast_path_control.leave_fast_path
 
     def slowly():
-        wake()
+        leave_fast_path()
         now[0] += 10.0
 
-    monkeypatch.setattr(monitor._resting, "wake", slowly)
+    monkeypatch.setattr(monitor._fast_path_control, "leave_fast_path", slowly)
     monkeypatch.setattr(monitor, "_between_steps", lambda step: None)
-    before = monitor._governor.total + monitor.quiet.spent
+    before = monitor._budget.total + monitor.fast_path.spent
     with monkeypatch.context() as patch:
         patch.setattr("time.perf_counter", lambda: now[0])
-        monitor._rested()
-    assert monitor._governor.total == pytest.approx(before + 10.0)
+        monitor._fast_path_ended()
+    assert monitor._budget.total == pytest.approx(before + 10.0)
     loop.recorded()
 
 
 def test_what_was_heard_before_the_monitor_switched_itself_off_is_kept(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert len(loop.monitor.quiet), "some of it waits"
+    assert len(loop.monitor.fast_path), "some of it waits"
 
     def fail(*_):
         raise ZeroDivisionError
 
     loop.monitor._losses.before = fail
-    loop.monitor.wake()
+    loop.monitor.leave_fast_path()
     with pytest.warns(RuntimeWarning, match=f"stopped listening at step {STEPS}"):
         loop.step()
     loop.run(5)

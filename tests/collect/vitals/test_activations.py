@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 import bedside
-from bedside.collect.hooks.function_calls import FIRST, SELDOM
+from bedside.collect.hooks.function_calls import FULL_FORWARDS, FULL_INTERVAL
 from bedside.collect.reading.subsample import ELEMENTS, Cut, coprime_stride, sample
 
 
@@ -245,19 +245,19 @@ def test_when_shapes_or_calls_change_the_plan_is_made_anew(tmp_path):
 
 
 def test_a_function_that_is_called_late_is_found(tmp_path):
-    steps = FIRST + 2 * SELDOM
+    steps = FULL_FORWARDS + 2 * FULL_INTERVAL
 
     class Late(nn.Module):
         calls = 0
 
         def forward(self, x):
             self.calls += 1
-            return torch.tanh(x) if self.calls > FIRST + 5 else x + 0
+            return torch.tanh(x) if self.calls > FULL_FORWARDS + 5 else x + 0
 
     model = nn.Sequential(nn.Linear(8, 8), Late(), nn.Linear(8, 2))
     run = train(model, tmp_path, lambda step: torch.randn(16, 8), steps=steps)
     heard = run.series("saturated_fraction", "1.tanh").steps
-    assert heard[0] <= FIRST + SELDOM
+    assert heard[0] <= FULL_FORWARDS + FULL_INTERVAL
     assert heard.tolist() == list(range(heard[0], steps))
 
 

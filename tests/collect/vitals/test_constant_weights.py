@@ -7,7 +7,7 @@ import torch
 from tests.collect.watched import watched
 from torch import nn
 
-from bedside.collect.reading import device_queue as freight
+from bedside.collect.reading import device_queue as queue
 
 
 def seen(prepare, tmp_path):
@@ -31,10 +31,10 @@ def fill(number, *layers):
     return prepare
 
 
-@pytest.mark.parametrize("at_hand", [True, False])
-def test_layers_of_one_number_are_named_with_it(at_hand, tmp_path, monkeypatch):
-    if not at_hand:
-        monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_layers_of_one_number_are_named_with_it(on_cpu, tmp_path, monkeypatch):
+    if not on_cpu:
+        monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
     assert seen(fill(0.25, 0, 3), tmp_path) == [{"0": 0.25, "3": 0.25}]
 
 

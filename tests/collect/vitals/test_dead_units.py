@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.reading.unit_inactivity import ENOUGH, SAMPLES
+from bedside.collect.reading.unit_inactivity import MIN_POSITIONS, MIN_SAMPLES
 
 
 @pytest.fixture(autouse=True)
@@ -61,8 +61,8 @@ def test_every_way_to_call_relu_is_heard_and_dead_units_are_counted(tmp_path):
 def test_nothing_is_called_dead_before_enough_has_been_seen(tmp_path):
     run = train(Net(), tmp_path, steps=40)
     convolution, linear = run.series("dead_units", "act"), run.series("dead_units", "relu")
-    assert convolution.first_step == SAMPLES - 1  # 36 pixels an image: positions come quickly
-    assert linear.first_step == -(-ENOUGH // 32) - 1
+    assert convolution.first_step == MIN_SAMPLES - 1  # 36 pixels an image: positions come quickly
+    assert linear.first_step == -(-MIN_POSITIONS // 32) - 1
     assert len(run.series("alive_units", "relu")) == 40
 
 
@@ -139,4 +139,4 @@ def test_layers_of_different_batches_are_looked_at_one_by_one(tmp_path):
     run = train(Halves(), tmp_path, steps=70)
     assert run.series("dead_units", "relu").last == 5
     assert run.series("dead_units", "relu#2").last >= 10
-    assert run.series("dead_units", "relu#2").first_step == -(-ENOUGH // 16) - 1
+    assert run.series("dead_units", "relu#2").first_step == -(-MIN_POSITIONS // 16) - 1

@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.reading import device_queue as freight
+from bedside.collect.reading import device_queue as queue
 from bedside.collect.vitals import leaked_future
 
 WORDS, LENGTH, BATCH = 23, 10, 4
@@ -114,7 +114,7 @@ def test_time_may_come_first(both_ways, tmp_path):
 
 
 def test_nothing_waits_for_a_device(tmp_path, monkeypatch):
-    monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+    monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
     assert run_of(Reader(causal=False), next_token, tmp_path).events_of("future_seen")
 
 

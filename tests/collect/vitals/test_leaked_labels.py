@@ -8,8 +8,8 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.reading import device_queue as freight
-from bedside.collect.sampling import flush_timing as flushes
+from bedside.collect.reading import device_queue as queue
+from bedside.collect.sampling import flush_timing
 from bedside.collect.vitals.leaked_labels import Table
 
 WIDTH = 12
@@ -114,13 +114,13 @@ def test_it_stops_looking_once_it_knows(make_input, looks, tmp_path, monkeypatch
     rows = []
     add = Table.add
     monkeypatch.setattr(Table, "add", lambda self, x, y: (rows.append(len(x)), add(self, x, y)))
-    monkeypatch.setattr(flushes, "STEPS", 1)
+    monkeypatch.setattr(flush_timing, "MIN_STEPS", 1)
     told(make_input, tmp_path, rows=300, steps=30)
     assert rows == [256] * looks
 
 
 def test_nothing_waits_for_a_device(tmp_path, monkeypatch):
-    monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+    monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
     [event] = told(with_column, tmp_path)
     assert event["leak"]
 

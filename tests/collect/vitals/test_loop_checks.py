@@ -1,4 +1,4 @@
-"""How the loop is written, as it is heard."""
+"""How the loop is written, as it is observed."""
 
 from __future__ import annotations
 

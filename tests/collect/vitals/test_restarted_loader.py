@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
-from bedside.collect.reading import device_queue as freight
+from bedside.collect.reading import device_queue as queue
 
 DATA = TensorDataset(torch.randn(32, 6), torch.randint(0, 3, (32,)))
 UNTOUCHED = DataLoader.__iter__
@@ -34,10 +34,10 @@ def run_of(batches_of_a_step, tmp_path, steps=30, **options):
     return [event.data for event in run.events_of("restarted_loader")]
 
 
-@pytest.mark.parametrize("at_hand", [True, False])
-def test_an_iterator_made_anew_at_every_step_is_told_once(at_hand, tmp_path, monkeypatch):
-    if not at_hand:  # as if the batch lay on a device
-        monkeypatch.setattr(freight, "at_hand", lambda tensor: False)
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_an_iterator_made_anew_at_every_step_is_told_once(on_cpu, tmp_path, monkeypatch):
+    if not on_cpu:  # as if the batch lay on a device
+        monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
     data = loader()
     [told] = run_of(lambda model: [next(iter(data))], tmp_path, steps=50)
     assert told == {"batches": 4, "starts": 10, "forwards": 10}

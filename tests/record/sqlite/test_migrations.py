@@ -104,6 +104,22 @@ def test_rows_of_single_steps_become_blocks(tmp_path: Path, resumed: bool) -> No
     assert columns == (["at", "steps", "times", "vals"] if resumed else ["at", "time", "vals"])
 
 
+def test_a_vital_that_was_renamed_is_read_and_resumed_under_its_new_name(tmp_path: Path) -> None:
+    old = Store.create(tmp_path)
+    columns = [("loss", ""), ("grads_not_zeroed", "")]
+    old.rows(old.declare("core", columns, "f8"), np.arange(3), [0.0, 1.0, 2.0], np.asarray([[2.0, 1.0]] * 3))
+    old.close()
+    with sqlite3.connect(tmp_path / "rank0.sqlite") as connection:  # as the version before wrote it
+        connection.execute("UPDATE metric_sets SET columns = replace(columns, 'grads_not_zeroed', 'uncleared')")
+    connection.close()
+    assert open_run(tmp_path).series("grads_not_zeroed").values.tolist() == [1.0] * 3
+    resumed = Store.resume(tmp_path)
+    resumed.rows(resumed.declare("core", columns, "f8"), np.asarray([3]), [3.0], np.asarray([[2.0, 0.0]]))
+    resumed.close()
+    assert open_run(tmp_path).series("grads_not_zeroed").values.tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert not len(open_run(tmp_path).series("uncleared"))
+
+
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(old_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = schema(old_run / "rank0.sqlite")
 

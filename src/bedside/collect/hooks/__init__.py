@@ -1,1 +1,1 @@
-"""Where torch is listened to: replaced functions, and hooks on modules and optimizers."""
+"""Where torch is observed: replaced functions, and hooks on modules and optimizers."""

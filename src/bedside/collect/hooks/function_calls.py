@@ -1,8 +1,8 @@
-"""Hears the calls of some functions for the length of one forward: who called, with what, and what came out.
+"""Observes the calls of some functions for the length of one forward: who called, with what, and what came out.
 
 `F.relu(x)` has no module and no hook, so the function itself is replaced while a sampled forward runs, and put back
 when it leaves. The caller is found on the stack: the innermost `self` that is a module. A function that calls another
-one of the list (`F.relu` calls `torch.relu`) is heard once. Several may listen to one function: it is replaced once,
+one of the list (`F.relu` calls `torch.relu`) is observed once. Several may observe one function: it is replaced once,
 and the caller is looked for once.
 
 A function that the first forwards did not call is replaced only now and then. That saves most of the time; and from
@@ -19,61 +19,65 @@ from typing import Any
 
 from torch import nn
 
-FIRST = 20  # forwards in which all functions are listened to
-SELDOM = 50  # and one in so many later, in case one is called that was not
-DEEPEST = 12  # frames between the function and the module that called it: decorators and helpers take a few
+FULL_FORWARDS = 20  # forwards in which all functions are observed
+FULL_INTERVAL = 50  # and one in so many later, in case one is called that was not
+MAX_FRAMES = 12  # frames between the function and the module that called it: decorators and helpers take a few
 
-Heard = Callable[[str, nn.Module | None, tuple[Any, ...], dict[str, Any], Any], None]
+Observed = Callable[[str, nn.Module | None, tuple[Any, ...], dict[str, Any], Any], None]
 Function = tuple[Any, str]  # where it is found, and its name there
 
 
-class Eavesdropper:
-    """`on()` replaces the functions, `off()` puts them back; `heard` gets name, caller, arguments and result."""
+class FunctionCalls:
+    """`on()` replaces the functions, `off()` puts them back; `observed` gets name, caller, arguments and result."""
 
-    def __init__(self, functions: Sequence[Function], heard: Heard) -> None:
-        self.deaf_to: Collection[int] = ()  # callers that it is not told of, by the id of their code
-        self._lines = [_LINES.setdefault(each, _Line(*each)) for each in functions]
-        self._heard = heard
+    def __init__(self, functions: Sequence[Function], observed: Observed) -> None:
+        self.ignored_callers: Collection[int] = ()  # callers that it is not notified of, by the id of their code
+        self._functions = [_REPLACED.setdefault(each, _ReplacedFunction(*each)) for each in functions]
+        self._observed = observed
         self._turn = 0
-        self._on: Sequence[_Line] = ()
-        self._used: set[_Line] = set()  # those that were heard
+        self._on: Sequence[_ReplacedFunction] = ()
+        self._used: set[_ReplacedFunction] = set()  # those that were observed
         self.inside = False
         self.error: Exception | None = None  # what went wrong while listening; the caller must not feel it
 
     def on(self) -> None:
         if not self._on:
-            everything = self._turn < FIRST or self._turn % SELDOM == 0
+            everything = self._turn < FULL_FORWARDS or self._turn % FULL_INTERVAL == 0
             self._turn += 1
-            self._on = self._lines if everything else [line for line in self._lines if line in self._used]
-            for line in self._on:
-                line.add(self)
+            self._on = (
+                self._functions if everything else [function for function in self._functions if function in self._used]
+            )
+            for function in self._on:
+                function.add(self)
 
     def off(self) -> None:
         on, self._on = self._on, ()
-        for line in on:
-            line.remove(self)
+        for function in on:
+            function.remove(self)
 
-    def told(self, line: _Line, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
-        self._used.add(line)
+    def report(
+        self, function: _ReplacedFunction, caller: nn.Module | None, args: Any, kwargs: Any, result: Any
+    ) -> None:
+        self._used.add(function)
         if self.error is None:
             try:
-                self._heard(line.name, caller, args, kwargs, result)
+                self._observed(function.name, caller, args, kwargs, result)
             except Exception as error:
                 self.error = error
 
 
-class _Line:
-    """One function, and who listens to it. What replaces it is made once and kept: that takes longer than a call."""
+class _ReplacedFunction:
+    """One function, and who observes it. What replaces it is made once and kept: that takes longer than a call."""
 
     def __init__(self, home: Any, name: str) -> None:
         self.name = name
         self._home = home
-        self._listeners: list[Eavesdropper] = []
+        self._listeners: list[FunctionCalls] = []
         self._original: Any = None
         self._replacement: Any = None
         self._was_its_own = True
 
-    def add(self, listener: Eavesdropper) -> None:
+    def add(self, listener: FunctionCalls) -> None:
         self._listeners.append(listener)
         if len(self._listeners) > 1:
             return
@@ -83,7 +87,7 @@ class _Line:
         self._was_its_own = self.name in vars(self._home)
         setattr(self._home, self.name, self._replacement)
 
-    def remove(self, listener: Eavesdropper) -> None:
+    def remove(self, listener: FunctionCalls) -> None:
         self._listeners.remove(listener)
         if not self._listeners:
             if self._was_its_own:
@@ -92,36 +96,36 @@ class _Line:
                 delattr(self._home, self.name)  # a method that torch.Tensor inherits
 
     def _made(self, original: Any) -> Any:
-        listeners, line = self._listeners, self
+        listeners, function = self._listeners, self
 
         @functools.wraps(original)
-        def heard(*args: Any, **kwargs: Any) -> Any:
-            hearing = [listener for listener in listeners if not listener.inside]
-            if not hearing:
+        def observed(*args: Any, **kwargs: Any) -> Any:
+            handling = [listener for listener in listeners if not listener.inside]
+            if not handling:
                 return original(*args, **kwargs)
-            for listener in hearing:
+            for listener in handling:
                 listener.inside = True
             try:
                 result = original(*args, **kwargs)
                 frame = sys._getframe(1)
-                told = [listener for listener in hearing if id(frame.f_code) not in listener.deaf_to]
-                if told:
+                report = [listener for listener in handling if id(frame.f_code) not in listener.ignored_callers]
+                if report:
                     caller = _calling_module(frame)
-                    for listener in told:
-                        listener.told(line, caller, args, kwargs, result)
+                    for listener in report:
+                        listener.report(function, caller, args, kwargs, result)
             finally:
-                for listener in hearing:
+                for listener in handling:
                     listener.inside = False
             return result
 
-        return heard
+        return observed
 
 
-_LINES: dict[Function, _Line] = {}
+_REPLACED: dict[Function, _ReplacedFunction] = {}
 
 
 def _calling_module(frame: FrameType | None) -> nn.Module | None:
-    for _ in range(DEEPEST):
+    for _ in range(MAX_FRAMES):
         if frame is None:
             return None
         code = frame.f_code

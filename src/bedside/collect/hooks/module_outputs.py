@@ -1,11 +1,11 @@
-"""Hears what modules return for the length of one forward, without sending their calls down torch's long way.
+"""Observes what modules return for the length of one forward, without sending their calls down torch's slow path.
 
 A forward hook, even one for all modules, costs every call of a module several microseconds in torch's own code, far
 more than keeping the output does. The place that `nn.Module` has for a compiled call is looked at anyway; what is put
 there calls the module as usual and tells what came out. It does not travel with copies of the model.
 
-The module that was entered has looked there before anybody could listen. It has a hook of the door's already, so that
-one more costs nothing.
+The module that was entered has looked there before anybody could listen. It has a hook of `forward_hooks.py` already,
+so that one more costs nothing.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from typing import Any
 import torch
 from torch import nn
 
-from bedside.collect.hooks.forward_hooks import CALL, Hook
+from bedside.collect.hooks.forward_hooks import CALL_SLOT, Hook
 
-Heard = Callable[[nn.Module, Any], None]
+Observed = Callable[[nn.Module, Any], None]
 
 CALLS, ROUNDS = 64, 9  # that are timed to know what hearing takes: two milliseconds, once
 
 
 class ModuleCalls:
-    """`on()` listens to these modules, `off()` leaves them as they were. `heard` gets a module and its output, in the
+    """`on()` observes these modules, `off()` leaves them as they were. `observed` gets a module and its output, in the
     middle of the user's forward: it must not raise."""
 
-    def __init__(self, modules: Iterable[nn.Module], heard: Heard) -> None:
-        self._heard = heard
-        self._calls = [(module, _Call(module, heard)) for module in modules]
-        self._entered: Any = None  # the handle of its hook
+    def __init__(self, modules: Iterable[nn.Module], observed: Observed) -> None:
+        self._observed = observed
+        self._calls = [(module, _Call(module, observed)) for module in modules]
+        self._forward_begins: Any = None  # the handle of its hook
         self._on = False
 
     def on(self, entered: nn.Module) -> None:
         self._on = True
         for module, call in self._calls:
             if module is entered:
-                hook = Hook(lambda module, _, output: self._heard(module, output))
-                self._entered = module.register_forward_hook(hook)
+                hook = Hook(lambda module, _, output: self._observed(module, output))
+                self._forward_begins = module.register_forward_hook(hook)
             else:
                 place = module.__dict__
-                if CALL in place:
-                    call.go_before(place[CALL])
-                place[CALL] = call
+                if CALL_SLOT in place:
+                    call.put_before(place[CALL_SLOT])
+                place[CALL_SLOT] = call
 
     def off(self) -> None:
         if self._on:
             self._on = False
-            if self._entered is not None:
-                self._entered.remove()
-                self._entered = None
+            if self._forward_begins is not None:
+                self._forward_begins.remove()
+                self._forward_begins = None
             for module, call in self._calls:
                 place = module.__dict__
-                if place.get(CALL) is call and call.next is None:
-                    del place[CALL]
+                if place.get(CALL_SLOT) is call and call.next is None:
+                    del place[CALL_SLOT]
                 else:
                     _take_out(call, place)
 
@@ -66,14 +66,14 @@ class ModuleCalls:
 class _Call:
     """What is called in place of a module. Another one may be there already, or a call that the user compiled."""
 
-    __slots__ = ("_call", "_heard", "_module", "next")
+    __slots__ = ("_call", "_module", "_observed", "next")
 
-    def __init__(self, module: nn.Module, heard: Heard) -> None:
-        self._module, self._heard = module, heard
+    def __init__(self, module: nn.Module, observed: Observed) -> None:
+        self._module, self._observed = module, observed
         self._call = module._call_impl
         self.next: Any = None
 
-    def go_before(self, call: Any) -> None:
+    def put_before(self, call: Any) -> None:
         """Call this one from now on; None: the module itself."""
         self.next = call
         self._call = self._module._call_impl if call is None else call
@@ -83,7 +83,7 @@ class _Call:
         if caller is not self._module and isinstance(caller, nn.Module):
             return caller._call_impl(*args, **kwargs)  # a copy that shares everything, as nn.DataParallel makes them
         output = self._call(*args, **kwargs)
-        self._heard(self._module, output)
+        self._observed(self._module, output)
         return output
 
     def __deepcopy__(self, memo: Any) -> None:
@@ -94,19 +94,19 @@ class _Call:
 
 
 def _take_out(call: _Call, place: dict[str, Any]) -> None:
-    """Of several that listen to one module, this one; in whatever order they leave."""
-    at = place.get(CALL)
+    """Of several that observe one module, this one; in whatever order they leave."""
+    at = place.get(CALL_SLOT)
     if at is call:
-        place[CALL] = call.next
+        place[CALL_SLOT] = call.next
     while isinstance(at, _Call):
         if at.next is call:
-            at.go_before(call.next)
+            at.put_before(call.next)
         at = at.next
-    call.go_before(None)
+    call.put_before(None)
 
 
 @functools.cache
-def keeping() -> float:
+def keeping_cost() -> float:
     """Seconds that hearing an output and keeping it for later takes: too little to be timed where it happens without
     doubling it, so it is timed once, here, at modules that do nothing."""
     kept: list[Any] = []

@@ -16,17 +16,17 @@ from torch.optim import Optimizer
 Hook = Callable[[Optimizer, Any, Any], None]
 
 
-def outermost(hear: Hook, optimizer: Optimizer) -> Hook:
-    """The same hook, deaf to steps within steps; itself where there can be none."""
+def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
+    """The same hook, without steps within steps; itself where there can be none."""
     kinds = [kind for kind in type(optimizer).__mro__ if "step" in vars(kind) and kind is not Optimizer]
     if len({inspect.unwrap(vars(kind)["step"]) for kind in kinds}) < 2:
-        return hear
+        return handler
 
-    def heard(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    def observed(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if not _is_within_another():
-            hear(optimizer, args, kwargs)
+            handler(optimizer, args, kwargs)
 
-    return heard
+    return observed
 
 
 def _is_within_another() -> bool:

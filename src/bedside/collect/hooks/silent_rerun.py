@@ -1,6 +1,6 @@
 """A forward pass once more, without a trace: random numbers, buffers and plain attributes are as they were before.
 
-Used where the real forward cannot be listened to, or was not: a compiled model on sampled steps, and the batch whose
+Used where the real forward cannot be observed, or was not: a compiled model on sampled steps, and the batch whose
 loss was not finite.
 """
 
@@ -21,7 +21,7 @@ CONTAINERS = (list, dict, set, deque)
 OF_TORCH = frozenset(nn.Module().__dict__)  # parameters, buffers, modules and hooks: tables of torch's own
 
 
-def rehearse(
+def rerun_silently(
     module: nn.Module,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],

@@ -19,7 +19,7 @@ from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
 
 if TYPE_CHECKING:
-    from bedside.collect.step.fast_path import Quiet
+    from bedside.collect.step.fast_path import FastPath
     from bedside.monitor.monitor import Monitor
 
 # What F.cross_entropy and its kin call in the end (loss modules as well), so that an early
@@ -36,27 +36,27 @@ LOSSES = {
     "kl_div": (torch, "kl_div"),
 }
 
-LEFT_OUT = -100  # the label that cross_entropy and nll_loss leave out unless they are told of another
+IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unless another is given
 is_compiling = torch.compiler.is_compiling
-LISTENING: list[Monitor] = []
-_alone: list[Quiet] = []  # of the monitor, where there is only one: quiet steps are known to it alone
+MONITORS: list[Monitor] = []
+_only_fast_path: list[FastPath] = []  # of the monitor, where there is only one: fast-path steps are known to it alone
 _originals: list[tuple[Any, str, Any]] = []
 
 
 def listen(monitor: Monitor) -> None:
-    if not LISTENING:
+    if not MONITORS:
         _install()
-    for other in LISTENING:
-        other.wake()  # a quiet step is one at which nobody else listens
-    LISTENING.append(monitor)
-    _alone[:] = [monitor.quiet] if len(LISTENING) == 1 else []
+    for other in MONITORS:
+        other.leave_fast_path()  # a fast-path step is one at which there is no other observer
+    MONITORS.append(monitor)
+    _only_fast_path[:] = [monitor.fast_path] if len(MONITORS) == 1 else []
 
 
-def stop_listening(monitor: Monitor) -> None:
-    if monitor in LISTENING:
-        LISTENING.remove(monitor)
-        _alone[:] = [LISTENING[0].quiet] if len(LISTENING) == 1 else []
-        if not LISTENING:
+def remove_monitor(monitor: Monitor) -> None:
+    if monitor in MONITORS:
+        MONITORS.remove(monitor)
+        _only_fast_path[:] = [MONITORS[0].fast_path] if len(MONITORS) == 1 else []
+        if not MONITORS:
             _remove()
 
 
@@ -90,7 +90,7 @@ def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
 
 
 def _backward(original: Any) -> Any:
-    # The arguments by name: packing and unpacking them would take longer than the rest of a quiet step.
+    # The arguments by name: packing and unpacking them would take longer than the rest of a fast-path step.
     def backward(
         tensors: Any,
         grad_tensors: Any = None,
@@ -99,13 +99,13 @@ def _backward(original: Any) -> Any:
         grad_variables: Any = None,
         inputs: Any = None,
     ) -> None:
-        for quiet in _alone:
-            if quiet.on and quiet.expects(tensors, grad_tensors):
+        for fast_path in _only_fast_path:
+            if fast_path.active and fast_path.takes_backward(tensors, grad_tensors):
                 original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
-                if quiet.unheard is not None:
-                    quiet.heard()
+                if fast_path.unconfirmed is not None:
+                    fast_path.confirm()
                 return
-        listeners = list(LISTENING)
+        listeners = list(MONITORS)
         for monitor in listeners:
             monitor.before_backward(tensors, grad_tensors)
         original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
@@ -119,8 +119,10 @@ def _clip_with_norm(original: Any) -> Any:
     def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-        if not any(quiet.on and quiet.clipped(parameters, max_norm, total_norm) for quiet in _alone):
-            for monitor in LISTENING:
+        if not any(
+            fast_path.active and fast_path.clipped(parameters, max_norm, total_norm) for fast_path in _only_fast_path
+        ):
+            for monitor in MONITORS:
                 monitor.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
@@ -130,7 +132,7 @@ def _clip_with_norm(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for monitor in LISTENING:
+        for monitor in MONITORS:
             monitor.scaled(outputs, scaled)
         return scaled
 
@@ -139,10 +141,10 @@ def _scale(original: Any) -> Any:
 
 def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        for monitor in LISTENING:
+        for monitor in MONITORS:
             monitor.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
-        for monitor in LISTENING:
+        for monitor in MONITORS:
             monitor.after_scaler_step(self, optimizer)
         return result
 
@@ -152,11 +154,11 @@ def _scaler_step(original: Any) -> Any:
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
         if not is_compiling():
-            for quiet in _alone:
-                if quiet.on:
-                    quiet.call = (name, args, kwargs)
+            for fast_path in _only_fast_path:
+                if fast_path.active:
+                    fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
-            for monitor in LISTENING:
+            for monitor in MONITORS:
                 monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
         return original(*args, **kwargs)
 
@@ -167,15 +169,15 @@ def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **n
     """Of the arguments that a loss function was called with, by place or by name. Class labels that the call leaves out
     of the loss are -100, whatever the caller's own number for them is."""
     if isinstance(target, torch.Tensor) and not target.is_floating_point():
-        ignored = named.get("ignore_index", rest[2] if len(rest) > 2 else LEFT_OUT)
-        if isinstance(ignored, int) and ignored != LEFT_OUT:
-            target = target.masked_fill(target == ignored, LEFT_OUT)
+        ignored = named.get("ignore_index", rest[2] if len(rest) > 2 else IGNORED_LABEL)
+        if isinstance(ignored, int) and ignored != IGNORED_LABEL:
+            target = target.masked_fill(target == ignored, IGNORED_LABEL)
     return input, target
 
 
 def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for monitor in LISTENING:
+        for monitor in MONITORS:
             monitor.scheduler_stepped(self)
         return original(self, *args, **kwargs)
 

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from bedside.collect.reading.addresses import Places
+from bedside.collect.reading.addresses import Addresses
 from bedside.collect.reading.squared_norms import Rows
 
 STRIDE = 7919  # from one number that is compared to the next: a prime, so that all places of a tensor get their turn
 
 
-class Guard:
+class ChangeCheck:
     """Looks at one parameter, another one each time: who changes all weights is noticed at once, who clamps one, soon.
     Most changes show in its version; what is done through `.data` does not, so its place and one of its numbers are
     compared as well."""
 
-    __slots__ = ("_address", "_looked_at", "_number", "_places", "_row", "_spot", "_turn", "_version")
+    __slots__ = ("_address", "_addresses", "_looked_at", "_number", "_row", "_spot", "_turn", "_version")
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, addresses: Addresses) -> None:
+        self._addresses = addresses
         self._turn = 0
         self._looked_at: Tensor | None = None
         self._version = self._address = 0
@@ -33,8 +33,8 @@ class Guard:
         self._turn = turn = self._turn + 1
         which = turn % len(parameters)
         self._looked_at = looked_at = parameters[which]
-        self._version, self._address = looked_at._version, self._places.addresses[which]
-        self._row = row = self._places.row(which)
+        self._version, self._address = looked_at._version, self._addresses.addresses[which]
+        self._row = row = self._addresses.row(which)
         if row is not None and row.size:
             self._spot = spot = turn * STRIDE % row.size
             self._number = row.item(spot)

@@ -10,11 +10,11 @@ from torch import nn
 from torch.autograd.graph import get_gradient_edge
 
 
-class Arrival:
-    """Listens to one backward pass, the first of ours."""
+class GradientOrder:
+    """Observes one backward pass, the first of ours."""
 
     def __init__(self) -> None:
-        self.order: list[int] = []  # id(parameter), once heard
+        self.order: list[int] = []  # id(parameter), once known
         self.listening = False
         self._begun = False
         self._handles: list[Any] = []

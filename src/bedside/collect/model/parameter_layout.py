@@ -62,7 +62,7 @@ class Layout:
         return count == len(mine)
 
 
-def lay_out(model: nn.Module, arrival: Sequence[int] = ()) -> Layout:
+def lay_out(model: nn.Module, gradient_order: Sequence[int] = ()) -> Layout:
     """The layout of a model. `arrival` lists id(parameter) in the order in which gradients arrived, if known:
     backward runs the network in reverse, so the last to arrive is the front."""
     parameters: list[nn.Parameter] = []
@@ -89,7 +89,7 @@ def lay_out(model: nn.Module, arrival: Sequence[int] = ()) -> Layout:
                 home[index[id(parameter)]] = bare
             else:
                 home[index[id(parameter)]] = owner
-    owners = _front_first(members, parameters, arrival)
+    owners = _front_first(members, parameters, gradient_order)
     return Layout(
         parameters=tuple(parameters),
         names=tuple(names),
@@ -102,10 +102,10 @@ def lay_out(model: nn.Module, arrival: Sequence[int] = ()) -> Layout:
 
 
 def _front_first(
-    members: dict[str, list[int]], parameters: Sequence[nn.Parameter], arrival: Iterable[int]
+    members: dict[str, list[int]], parameters: Sequence[nn.Parameter], gradient_order: Iterable[int]
 ) -> list[str]:
     """Owners in the order in which the signal passes them: by their front-most parameter, containers first."""
-    place = {position: rank for rank, position in enumerate(reversed(list(arrival)))}
+    place = {position: rank for rank, position in enumerate(reversed(list(gradient_order)))}
     if not place:
         return list(members)
 

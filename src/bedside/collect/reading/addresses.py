@@ -9,13 +9,13 @@ from torch import Tensor
 
 from bedside.collect.reading.squared_norms import EXACT, Rows, as_row
 
-FEW = 64  # parameters that are all asked every time
-TURNS = 8  # of more, each is asked once in so many times: to ask 500 takes longer than to read them
+CHECK_ALL_UP_TO = 64  # parameters that are all asked every time
+CHECK_INTERVAL = 8  # of more, each is asked once in so many times: to ask 500 takes longer than to read them
 
 _data_ptr = torch.Tensor.data_ptr
 
 
-class Places:
+class Addresses:
     """Of one list of parameters on the CPU. Whoever moves all of them (`.data = …`) is noticed at once, who moves one
     of many, within eight steps unless all are asked; until then it is seen as it lay, for that memory is held."""
 
@@ -27,9 +27,9 @@ class Places:
 
     def find(self, parameters: Sequence[Tensor], *, all_of_them: bool = False) -> list[int]:
         """Where they lie: the same list as last time, if nothing has moved."""
-        if self.addresses and len(parameters) > FEW and not all_of_them:
-            self._turn = turn = (self._turn + 1) % TURNS
-            if list(map(_data_ptr, parameters[turn::TURNS])) == self.addresses[turn::TURNS]:
+        if self.addresses and len(parameters) > CHECK_ALL_UP_TO and not all_of_them:
+            self._turn = turn = (self._turn + 1) % CHECK_INTERVAL
+            if list(map(_data_ptr, parameters[turn::CHECK_INTERVAL])) == self.addresses[turn::CHECK_INTERVAL]:
                 return self.addresses
         addresses = list(map(_data_ptr, parameters))
         if addresses != self.addresses:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-class Ticket:
-    """A promise of numbers: `numbers` is there once the freight has been unloaded."""
+class PendingValue:
+    """A promise of numbers: `numbers` is there once the device queue has been unloaded."""
 
     __slots__ = ("numbers",)
     numbers: NDArray[np.float64]
@@ -22,35 +22,35 @@ class Ticket:
         return float(self.numbers[0])
 
 
-class Freight:
-    """`put` a tensor and get a ticket; `unload` redeems every ticket that is out."""
+class DeviceQueue:
+    """`put` a tensor and get a pending value; `unload` redeems every pending value that is out."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Ticket, Tensor]] = []
+        self._waiting: list[tuple[PendingValue, Tensor]] = []
 
     @property
     def full(self) -> bool:
         """Whether anything waits on a device."""
         return bool(self._waiting)
 
-    def put(self, tensor: Tensor | NDArray[np.float64]) -> Ticket:
-        ticket = Ticket()
+    def put(self, tensor: Tensor | NDArray[np.float64]) -> PendingValue:
+        pending = PendingValue()
         if isinstance(tensor, np.ndarray):
-            ticket.numbers = tensor
-            return ticket
-        if type(tensor) is Tensor and tensor.dtype is torch.float64 and at_hand(tensor) and not tensor.requires_grad:
-            ticket.numbers = tensor.numpy().reshape(-1)
-            return ticket
+            pending.numbers = tensor
+            return pending
+        if type(tensor) is Tensor and tensor.dtype is torch.float64 and on_cpu(tensor) and not tensor.requires_grad:
+            pending.numbers = tensor.numpy().reshape(-1)
+            return pending
         if hasattr(tensor, "full_tensor"):  # a replicated DTensor, as clipping under FSDP2 returns
             tensor = tensor.full_tensor()
         tensor = tensor.detach().reshape(-1)
-        if at_hand(tensor):
-            ticket.numbers = tensor.to(torch.float64).numpy()
+        if on_cpu(tensor):
+            pending.numbers = tensor.to(torch.float64).numpy()
         else:
-            self._waiting.append((ticket, tensor))
-        return ticket
+            self._waiting.append((pending, tensor))
+        return pending
 
-    def unload(self) -> None:
+    def transfer(self) -> None:
         """Bring everything over; the one place where bedside may wait for a device."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
@@ -59,18 +59,18 @@ class Freight:
         together = torch.cat([tensor.to(device, torch.float64, non_blocking=True) for _, tensor in waiting])
         numbers = (together if device.type == "cpu" else together.cpu()).numpy()
         ends = np.cumsum([len(tensor) for _, tensor in waiting])
-        for (ticket, _), part in zip(waiting, np.split(numbers, ends[:-1]), strict=True):
-            ticket.numbers = part
+        for (pending, _), part in zip(waiting, np.split(numbers, ends[:-1]), strict=True):
+            pending.numbers = part
 
 
-def at_hand(tensor: Tensor) -> bool:
+def on_cpu(tensor: Tensor) -> bool:
     """Whether its numbers can be read without waiting for a device. (Tests say no, to run as if there were one.)"""
     return tensor.is_cpu
 
 
 def reading(scalar: Tensor) -> float | Tensor:
-    """A single number: at once where nobody waits for it, otherwise the tensor itself, for the freight."""
-    if type(scalar) is Tensor and at_hand(scalar):
+    """A single number: at once where nobody waits for it, otherwise the tensor itself, for the device queue."""
+    if type(scalar) is Tensor and on_cpu(scalar):
         number = scalar.tolist()  # a read of memory; `item` would be counted as a transfer
         return number if type(number) is float else float(scalar.detach().reshape(()).tolist())
     return scalar.detach().reshape(())

@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.model.parameter_layout import Layout
-from bedside.collect.reading.addresses import Places
+from bedside.collect.reading.addresses import Addresses
 from bedside.collect.reading.squared_norms import Rows, gather
 from bedside.collect.reading.subsample import sample, spread
 
-MOST = 512  # per parameter: a share is then known to 2.2 points, and a module has several
+MAX_ELEMENTS = 512  # per parameter: a share is then known to 2.2 points, and a module has several
 
 
 class Elements:
@@ -29,11 +29,11 @@ class Elements:
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.tensors = list(like)
         self.sizes = [t.numel() for t in like]
-        spreads = [spread(size, MOST, 0) for size in self.sizes]
+        spreads = [spread(size, MAX_ELEMENTS, 0) for size in self.sizes]
         self.counts = [length for _, _, length in spreads]
         # Of those that are read whole None, of the others every how many.
         self._strides = [
-            None if size <= MOST else stride for size, (_, stride, _) in zip(self.sizes, spreads, strict=True)
+            None if size <= MAX_ELEMENTS else stride for size, (_, stride, _) in zip(self.sizes, spreads, strict=True)
         ]
         exact = torch.float64 if any(t.dtype == torch.float64 for t in like) else torch.float32
         self._dtype = exact  # holds what half precision holds, to the last bit
@@ -42,7 +42,7 @@ class Elements:
         self._ends = np.cumsum(self.counts, dtype=np.int64)
         self._starts = self._ends - self.counts
         self._rows: dict[str, tuple[Any, list[Tensor]]] = {}  # by name: a row, and the part of every tensor
-        self._standing: dict[str, Standing] = {}  # the same, of tensors that stay where they are
+        self._stable: dict[str, StableViews] = {}  # the same, of tensors that stay where they are
         self._step = -1  # whose gradients were picked last
 
     def gradients(self, step: int) -> Any:
@@ -63,13 +63,13 @@ class Elements:
         gather(parts, some)
         return found
 
-    def pick_standing(self, tensors: Sequence[Tensor], name: str) -> Any:
+    def pick_stable(self, tensors: Sequence[Tensor], name: str) -> Any:
         """The same of tensors that are expected where they were the last time, as parameters are: then the views of
         them need not be made again, which takes longer than to copy them."""
         if self.here:
-            if name not in self._standing:
-                self._standing[name] = Standing(self._strides, self.counts)
-            views = self._standing[name].views(tensors)
+            if name not in self._stable:
+                self._stable[name] = StableViews(self._strides, self.counts)
+            views = self._stable[name].views(tensors)
             if views is not None:
                 found, _ = self._row(name)
                 return np.concatenate(views, out=found)
@@ -93,21 +93,21 @@ class Elements:
         return self._rows[name]
 
 
-class Standing:
+class StableViews:
     """Views of tensors on the CPU, as long as they stay where they are."""
 
     def __init__(self, strides: Sequence[int | None], counts: Sequence[int]) -> None:
         self._strides, self._counts = strides, counts
-        self._places = Places()
+        self._addresses = Addresses()
         self._made_for: list[int] = []
         self._views: list[Rows] | None = None
 
     def views(self, tensors: Sequence[Tensor]) -> list[Rows] | None:
         """The elements of each; None if there is one that numpy cannot read where it lies."""
-        addresses = self._places.find(tensors)
+        addresses = self._addresses.find(tensors)
         if addresses is not self._made_for:
             self._made_for = addresses
-            rows = [self._places.row(i) for i in range(len(tensors))]
+            rows = [self._addresses.row(i) for i in range(len(tensors))]
             self._views = [
                 row if stride is None else row[: length * stride : stride]
                 for row, stride, length in zip(rows, self._strides, self._counts, strict=True)
@@ -148,5 +148,5 @@ def gradients(parameters: Sequence[Tensor]) -> list[Tensor | None]:
 def _strided(tensor: Tensor, stride: int, length: int) -> Tensor:
     tensor = tensor.detach()
     if not tensor.is_contiguous():
-        return sample(tensor, 0, MOST)
+        return sample(tensor, 0, MAX_ELEMENTS)
     return tensor.as_strided((length,), (stride,), tensor.storage_offset())

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-DEEPEST = 4  # levels of nesting: past key values of a language model are tuples of tuples
+MAX_DEPTH = 4  # levels of nesting: past key values of a language model are tuples of tuples
 
 
-def tensors_in(value: Any, depth: int = DEEPEST) -> Iterator[Tensor]:
+def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
     """Every tensor inside, in order."""
     if isinstance(value, Tensor):
         yield value

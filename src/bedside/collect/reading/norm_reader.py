@@ -1,7 +1,7 @@
 """Reads the gradients of a step and what it changed: squared norms, one per parameter.
 
 Gradients are those that the optimizer meets, so they are read before its step. Where it leaves them alone they are
-still there afterwards, and everything is read at once: one call of machine code instead of two, and the objects that
+still there afterwards, and everything is read at once: one call of native code instead of two, and the objects that
 torch makes of gradients for whoever asks first are those that the optimizer asked for.
 """
 
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from bedside.collect.reading.squared_norms import Floats, Gauge
+from bedside.collect.reading.squared_norms import Floats, SquaredNorms
 from bedside.collect.reading.updates import Moved
 
-CHECKED = 5  # steps at which gradients that should have been left alone are read both before and after
+CHECKED_STEPS = 5  # steps at which gradients that should have been left alone are read both before and after
 
-Squares = Tensor | Floats  # an array where the numbers are at hand, otherwise still on the device
+Squares = Tensor | Floats  # an array where the numbers are on the CPU, otherwise still on the device
 
 
 class Reading(NamedTuple):
@@ -53,12 +53,12 @@ class Reader:
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._parameters = parameters
-        self._gauge: Gauge | None = None
+        self._squared_norms: SquaredNorms | None = None
         self._moved: Moved | None = None
         self._next = -1  # the step before which the weights are those that were measured last
         self._updates = False
         self._left_alone = False
-        self._checks = CHECKED  # still to be made
+        self._checks = CHECKED_STEPS  # still to be made
 
     def expect(self, *, updates: bool, left_alone: bool) -> None:
         """From now on steps are read by `before` and `after`: with updates or without, by an optimizer that leaves the
@@ -94,11 +94,11 @@ class Reader:
 
     def gradients(self) -> tuple[Squares, tuple[int, ...]]:
         """The squares, and which parameters have no gradient."""
-        if self._gauge is None:
-            self._gauge = Gauge(self._parameters)
+        if self._squared_norms is None:
+            self._squared_norms = SquaredNorms(self._parameters)
         gradients = [p.grad for p in self._parameters]
         absent = tuple([i for i, each in enumerate(gradients) if each is None])
-        return self._gauge.squares(gradients), absent
+        return self._squared_norms.squares(gradients), absent
 
     def remember(self, step: int) -> None:
         """Before this step."""

@@ -1,6 +1,7 @@
 """From squares per parameter to the rows of the record: norms of gradients, weights and updates, overall and per owner.
 
-Squares come from beats, one step each, or from a stretch of quiet steps; either way as tables of steps by parameters.
+Squares come from steps, one step each, or from consecutive fast-path steps; either way as tables of steps by
+parameters.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.step.clipping import Clipped
-from bedside.collect.step.common_rows import Rows, Stretch
-from bedside.collect.step.step_data import Beat, Members
+from bedside.collect.step.common_rows import Rows, StepBatch
+from bedside.collect.step.step_data import Members, StepData
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -51,15 +52,15 @@ class Read:
             return np.where(factors == 1.0, self.gradients, self.gradients / factors**2)
 
 
-def of_beats(beats: Sequence[tuple[Beat, Clipped | None]]) -> Read:
+def of_steps(steps_data: Sequence[tuple[StepData, Clipped | None]]) -> Read:
     """All of one layout."""
-    layout = beats[0][0].layout
-    gradients = np.zeros((len(beats), len(layout)))
-    present = np.zeros((len(beats), len(layout)), bool)
-    moved = [row for row, (beat, _) in enumerate(beats) if beat.moves]
+    layout = steps_data[0][0].layout
+    gradients = np.zeros((len(steps_data), len(layout)))
+    present = np.zeros((len(steps_data), len(layout)), bool)
+    moved = [row for row, (data, _) in enumerate(steps_data) if data.moves]
     updates, weights = np.zeros((len(moved), len(layout))), np.zeros((len(moved), len(layout)))
-    for row, (beat, _) in enumerate(beats):
-        for part in beat.gradients:
+    for row, (data, _) in enumerate(steps_data):
+        for part in data.gradients:
             squares = part.squares.numbers
             if part.scale is not None:
                 squares = squares / part.scale.number**2
@@ -68,23 +69,23 @@ def of_beats(beats: Sequence[tuple[Beat, Clipped | None]]) -> Read:
             _put(gradients[row], part.members, squares)
             _put(present[row], part.members, here)
     for place, row in enumerate(moved):
-        for move in beats[row][0].moves:
+        for move in steps_data[row][0].moves:
             _put(updates[place], move.members, move.updates.numbers)
             _put(weights[place], move.members, move.weights.numbers)
-    steps, times = [beat.step for beat, _ in beats], [beat.time for beat, _ in beats]
-    return Read(layout, steps, times, gradients, present, [clip for _, clip in beats], moved, updates, weights)
+    steps, times = [data.step for data, _ in steps_data], [data.time for data, _ in steps_data]
+    return Read(layout, steps, times, gradients, present, [clip for _, clip in steps_data], moved, updates, weights)
 
 
-def of_stretch(stretch: Stretch, layout: Layout) -> Read:
+def of_batch(batch: StepBatch, layout: Layout) -> Read:
     """Of a stretch in which they were read."""
-    count, width = len(stretch.block), len(layout)
+    count, width = len(batch.block), len(layout)
     present = np.ones((count, width), bool)
-    for row, reading in zip(present, stretch.block.readings, strict=True):
+    for row, reading in zip(present, batch.block.readings, strict=True):
         if reading.absent:
             row[list(reading.absent)] = False
-    gradients, updates, weights = (ticket.numbers.reshape(-1, width) for ticket in stretch.squares)
+    gradients, updates, weights = (pending.numbers.reshape(-1, width) for pending in batch.squares)
     moved = range(len(updates))
-    return Read(layout, stretch.steps, stretch.times, gradients, present, stretch.clips, moved, updates, weights)
+    return Read(layout, batch.steps, batch.times, gradients, present, batch.clips, moved, updates, weights)
 
 
 def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clipped | None]) -> Rows:

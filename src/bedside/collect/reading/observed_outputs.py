@@ -25,7 +25,7 @@ _looks = attrgetter("dtype", "is_cpu")
 _version = attrgetter("_version")
 
 
-class Heard:
+class Observed:
     """Everything that modules and non-linearities returned in one forward, in order."""
 
     def __init__(self, kept: list[Any], copies: Mapping[int, Tensor]) -> None:
@@ -52,45 +52,45 @@ class Heard:
 class Plan:
     """How the outputs of a forward are read."""
 
-    def __init__(self, heard: Heard, names: Mapping[int, str]) -> None:
-        self._modules, self._functions = heard.modules, heard.functions
-        self._looks, self._sizes, self._shapes = heard.looks, heard.sizes, heard.shapes
+    def __init__(self, observed: Observed, names: Mapping[int, str]) -> None:
+        self._modules, self._functions = observed.modules, observed.functions
+        self._looks, self._sizes, self._shapes = observed.looks, observed.sizes, observed.shapes
         self._handed_on: list[tuple[int, int, bool]] = []  # places, and whether they hold the same tensor
-        outputs = list(self._worth_reading(heard, names))
+        outputs = list(self._worth_reading(observed, names))
         self.owners = [output.owner for output in outputs]
         self.kinds = {output.owner: output.kind.name for output in outputs if output.kind is not None}
-        late = set(heard.overwritten)
-        self.readers = readers([output for output in outputs if output.place not in late], heard.tensors)
+        late = set(observed.overwritten)
+        self.readers = readers([output for output in outputs if output.place not in late], observed.tensors)
 
-    def fits(self, heard: Heard) -> bool:
-        returned = heard.returned
+    def fits(self, observed: Observed) -> bool:
+        returned = observed.returned
         return (
-            self._modules == heard.modules
-            and self._functions == heard.functions
-            and self._looks == heard.looks
-            and self._sizes == heard.sizes
-            and self._shapes == heard.shapes
+            self._modules == observed.modules
+            and self._functions == observed.functions
+            and self._looks == observed.looks
+            and self._sizes == observed.sizes
+            and self._shapes == observed.shapes
             and all((returned[one] is returned[other]) is same for one, other, same in self._handed_on)
         )
 
-    def _worth_reading(self, heard: Heard, names: Mapping[int, str]) -> Iterator[Output]:
+    def _worth_reading(self, observed: Observed, names: Mapping[int, str]) -> Iterator[Output]:
         numbered = Numbered()
         previous: int | None = None
         channels_second = False
-        for place, (module, function) in enumerate(zip(heard.modules, heard.functions, strict=True)):
+        for place, (module, function) in enumerate(zip(observed.modules, observed.functions, strict=True)):
             name = names.get(id(module), "" if module is None else None)
             if name is None or not (name or function):  # the root's output is its last child's, or the loss's business
                 continue
             kind = KINDS[function] if function else MODULES.get(type(module))
             if not function and previous is not None:
-                same = heard.returned[place] is heard.returned[previous]
+                same = observed.returned[place] is observed.returned[previous]
                 self._handed_on.append((place, previous, same))
-                # A non-linearity in place returns what it was given; but where its function was heard, it adds nothing.
-                if same and (kind is None or module is heard.modules[previous]):
+                # A non-linearity in place returns what it was given; if its function was observed, it adds nothing.
+                if same and (kind is None or module is observed.modules[previous]):
                     continue
             if kind is None:  # what a non-linearity is given, it returns
                 channels_second = isinstance(module, CHANNELS_SECOND)
-            tensor = heard.tensors[place]
+            tensor = observed.tensors[place]
             if not tensor.is_floating_point() or tensor.layout is not torch.strided or not tensor.numel():
                 continue
             owner = numbered(call_name(module, name, function) if function else name)

@@ -2,9 +2,9 @@
 
 On the CPU a call costs more than the arithmetic of a small output. So outputs with equally many samples lie side by
 side on one *sheet*, a row per sample and a column per unit, and a few calls read all of them, however many there are
-and whatever their widths; where numba is installed, one call of machine code reads them where they are. At the step
+and whatever their widths; where numba is installed, one call of native code reads them where they are. At the step
 only sums are added up; what they come to is worked out when rows are asked for, for many steps at once. Elsewhere
-outputs of equal shape are stacked, and nothing is read before the freight arrives.
+outputs of equal shape are stacked, and nothing is read before the device queue arrives.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SUMMARY = (
     "unit_variation",
     "saturated_fraction",
 )
-FEWEST = 4  # samples or units between which variation is measured
+MIN_SAMPLES = 4  # samples or units between which variation is measured
 SHEET = 1 << 16  # elements: with what is worked out from them they stay in the cache
 
 Floats = NDArray[np.float64]
 
 
 class Output(NamedTuple):
-    """One output of a forward: which of those that were heard, whose, and what is looked at."""
+    """One output of a forward: which of those that were observed, whose, and what is looked at."""
 
     place: int
     owner: str
@@ -277,12 +277,12 @@ def _in_one_piece(tensor: Tensor) -> Tensor:
 def _variation(square: Floats, explained: Floats, counts: Floats) -> Floats:
     """What is left of the mean square when the means along one direction are taken out, as a share of the RMS."""
     left = np.sqrt(np.maximum(square - explained, 0.0) / square)
-    return np.where(counts < FEWEST, MISSING, np.where(square > 0, left, 0.0))
+    return np.where(counts < MIN_SAMPLES, MISSING, np.where(square > 0, left, 0.0))
 
 
 def _variation_of(values: Tensor, square: Tensor, direction: int) -> Tensor:
     """The same on a device."""
-    if values.shape[direction] < FEWEST:
+    if values.shape[direction] < MIN_SAMPLES:
         return torch.full_like(square, MISSING)
     explained = values.double().mean(direction).square().mean(1)
     left = ((square - explained).clamp(min=0) / square).sqrt()

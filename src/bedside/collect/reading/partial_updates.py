@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.model.parameter_layout import Layout
-from bedside.collect.reading.squared_norms import Floats, Gauge, flat, gather, square
+from bedside.collect.reading.squared_norms import Floats, SquaredNorms, flat, gather, square
 
 PARTS = 10  # 4 bytes per parameter divided by this, and the rest of what is kept, is half a byte
 WHOLE_UP_TO = 4_000_000  # parameters: a copy of 16 MB is nothing beside the rest of a training
@@ -44,7 +44,7 @@ def divided(sizes: Sequence[int], parts: int = PARTS) -> list[list[Slice]]:
     return found
 
 
-class Staggered:
+class PartialUpdates:
     """Remembers one part of a list of parameters before a step and measures it after; `last` completes each of them."""
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
@@ -52,7 +52,7 @@ class Staggered:
         self.last = np.zeros(len(parameters), np.int64)
         for part, slices in enumerate(self._parts):
             self.last[[tensor for tensor, _, _ in slices]] = part
-        self._gauges: dict[int, Gauge] = {}
+        self._squared_norms: dict[int, SquaredNorms] = {}
         self._old: list[Tensor] = []
 
     def places(self, part: int) -> NDArray[np.int64]:
@@ -61,20 +61,20 @@ class Staggered:
 
     def remember(self, parameters: Sequence[Tensor], part: int) -> None:
         views = self._views(parameters, part)
-        if part not in self._gauges:
-            self._gauges[part] = Gauge(views)
+        if part not in self._squared_norms:
+            self._squared_norms[part] = SquaredNorms(views)
         self._old = [view.new_empty(view.shape) for view in views]  # given back after the step
         gather(self._old, views)
 
     def measure(self, parameters: Sequence[Tensor], part: int) -> tuple[Tensor | Floats, ...]:
         """(squared change, squared size, squared gradient) per parameter that the part touches."""
-        views, old, gauge = self._views(parameters, part), self._old, self._gauges[part]
+        views, old, squared_norms = self._views(parameters, part), self._old, self._squared_norms[part]
         self._old = []
-        size = gauge.squares(views)
+        size = squared_norms.squares(views)
         for before, after in zip(old, views, strict=True):
             before.sub_(after)
-        change = gauge.squares(old)
-        return change, size, gauge.squares(self._gradients(parameters, part))
+        change = squared_norms.squares(old)
+        return change, size, squared_norms.squares(self._gradients(parameters, part))
 
     def _views(self, tensors: Sequence[Tensor], part: int) -> list[Tensor]:
         return [flat(tensors[i])[start:stop] for i, start, stop in self._parts[part]]

@@ -6,8 +6,8 @@ all of a size; the large ones are cut into chunks whose float32 dot products are
 Off the CPU one fused call gives all norms.
 
 Nothing here waits for a device: the result is a float64 tensor where the tensors are, an array where that is the CPU.
-Where numba is installed, float32 tensors on the CPU are read by machine code instead (`native.py`): the same numbers,
-sooner.
+Where numba is installed, float32 tensors on the CPU are read by native code instead (`native/sums.py`): the same
+numbers, sooner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.native.sums import PLAIN, SAFE
+from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
 from bedside.collect.reading.nested_tensors import NoGradients
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
@@ -42,7 +42,7 @@ else:  # numpy 1
         return np.einsum("ij,ij->i", one, other)
 
 
-class Gauge:
+class SquaredNorms:
     """Measures lists of tensors that are shaped like these, again and again, in buffers that are kept."""
 
     def __init__(self, like: Sequence[Tensor]) -> None:
@@ -146,7 +146,7 @@ def squares_of(tables: Sequence[Rows]) -> list[float]:
                 found.append(float(np.vdot(table, table)))
             else:
                 found += _dots(table, table).tolist()
-    if min(found) > SAFE[0] and max(found) < SAFE[1]:
+    if min(found) > SAFE_RANGE[0] and max(found) < SAFE_RANGE[1]:
         return found
     return [square for table in tables for square in (_exactly(table) if table.ndim == 2 else [dot(table)])]
 
@@ -155,7 +155,7 @@ def _exactly(table: Rows) -> list[float]:
     """Of every row; in float64 where squares leave the range of float32, as those of gradients that vanish do."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = _dots(table, table).astype(np.float64)
-        odd = ~((squares > SAFE[0]) & (squares < SAFE[1]))
+        odd = ~((squares > SAFE_RANGE[0]) & (squares < SAFE_RANGE[1]))
         wide = table[odd].astype(np.float64)
         squares[odd] = _dots(wide, wide)
     return squares.tolist()
@@ -196,7 +196,7 @@ EXACT = (torch.float32, torch.float64)
 def dot(part: NDArray[np.floating]) -> float:
     """The squared norm of a chunk; once more in float64 where squares leave the range of float32."""
     value = float(np.vdot(part, part))
-    if SAFE[0] < value < SAFE[1] or not part.any():
+    if SAFE_RANGE[0] < value < SAFE_RANGE[1] or not part.any():
         return value
     wide = part.astype(np.float64)
     return float(np.vdot(wide, wide))

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-ENOUGH = 1000  # positions without activity: a unit active once in 300 is missed with a chance of 4 %
-SAMPLES = 10  # fewer overcount (measured on a ResNet: 0.04 off after one sample, below 0.007 after ten)
+MIN_POSITIONS = 1000  # positions without activity: a unit active once in 300 is missed with a chance of 4 %
+MIN_SAMPLES = 10  # fewer overcount (measured on a ResNet: 0.04 off after one sample, below 0.007 after ten)
 
 Layer = tuple[str, int]  # its owner, and how many units it has
 
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     most: Tensor | np.ndarray
 
 
-class Silence:
+class UnitInactivity:
     """The units of all layers lie in one row, so that a sample takes a few calls, however many layers there are: in
     numpy on the CPU, where a call takes a fraction of torch's."""
 
@@ -58,7 +58,7 @@ class Silence:
         """Whether enough has been seen of it by now."""
         samples, before = self._seen.get(layer, (0, 0))
         self._seen[layer] = (samples + 1, before + positions)
-        return samples + 1 >= SAMPLES and before + positions >= ENOUGH
+        return samples + 1 >= MIN_SAMPLES and before + positions >= MIN_POSITIONS
 
     def _line_up(self, layers: list[Layer], device: torch.device) -> None:
         """Give these layers their places in the row, with what is known of them."""
@@ -81,7 +81,7 @@ class Silence:
         passed = torch.tensor(passing, dtype=torch.float32).repeat_interleave(
             torch.tensor([units for _, units in self._layers])
         )
-        enough = (SAMPLES * passed).clamp(min=ENOUGH)
+        enough = (MIN_SAMPLES * passed).clamp(min=MIN_POSITIONS)
         here = self._device.type == "cpu"
         self._passed = passed.numpy() if here else passed.to(self._device, non_blocking=True)
         self._enough = enough.numpy() if here else enough.to(self._device, non_blocking=True)

@@ -13,12 +13,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bedside.collect.model.change_check import Guard
-from bedside.collect.reading.addresses import Places
+from bedside.collect.model.change_check import ChangeCheck
+from bedside.collect.reading.addresses import Addresses
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.squared_norms import CHUNK, Floats, Gauge, Rows, dot, gather, on_device, square, squares_of
+from bedside.collect.reading.squared_norms import (
+    CHUNK,
+    Floats,
+    Rows,
+    SquaredNorms,
+    dot,
+    gather,
+    on_device,
+    square,
+    squares_of,
+)
 
-TRUST = 3  # times that others may have changed weights; from then on they are copied before every step
+TRUSTED_STEPS = 3  # times that others may have changed weights; from then on they are copied before every step
 
 
 class Chunk(NamedTuple):
@@ -32,70 +42,70 @@ class Moved:
     """Remembers a list of parameters before a step; change and size of each afterwards."""
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
-        self._gauge = gauge = Gauge(parameters)
-        self._old_flat, old_views = gauge.buffer()
-        self._new_flat, self._new_views = gauge.buffer()
-        self._old_tables, self._new_tables = gauge.tables(self._old_flat), gauge.tables(self._new_flat)
+        self._squared_norms = squared_norms = SquaredNorms(parameters)
+        self._old_flat, old_views = squared_norms.buffer()
+        self._new_flat, self._new_views = squared_norms.buffer()
+        self._old_tables, self._new_tables = squared_norms.tables(self._old_flat), squared_norms.tables(self._new_flat)
         self._new_row = self._new_flat.numpy()
-        small = dict(zip(gauge.small, old_views, strict=True))
+        small = dict(zip(squared_norms.small, old_views, strict=True))
         self._large = [i for i in range(len(parameters)) if i not in small]
         # One buffer for each parameter, in their order.
         self._olds = [
             small[i] if i in small else torch.empty_like(each, requires_grad=False) for i, each in enumerate(parameters)
         ]
         self._pairs = native.Pairs(self._olds)
-        self._places = Places()
+        self._addresses = Addresses()
         self._found: list[int] = []  # the addresses for which these two were made:
         self._small_rows: list[Rows] | None = None  # all small parameters, if numpy can read them where they lie
         self._chunks: list[list[Chunk] | None] = []  # per large one, the same
-        self._guard = Guard(self._places)
-        self._trust = TRUST if gauge.on_cpu else 0
+        self._change_check = ChangeCheck(self._addresses)
+        self._trust = TRUSTED_STEPS if squared_norms.on_cpu else 0
 
     def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
         """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""
         if fresh and self._trust > 0:
-            if self._guard.unchanged():
+            if self._change_check.unchanged():
                 return
             self._trust -= 1
-        natively = native.ready() and self._gauge.on_cpu
-        if not (natively and self._pairs.remember(parameters, self._places.find(parameters))):
+        natively = native.ready() and self._squared_norms.on_cpu
+        if not (natively and self._pairs.remember(parameters, self._addresses.find(parameters))):
             gather(self._olds, parameters)
 
     def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
         """(squared change, squared size) per parameter; they are remembered as they are now."""
-        if not self._gauge.on_cpu:
+        if not self._squared_norms.on_cpu:
             _subtract(self._olds, parameters)
             return on_device(self._olds), on_device(parameters)
-        addresses = self._places.find(parameters)
+        addresses = self._addresses.find(parameters)
         found = self._pairs.measure(parameters, addresses) if native.ready() else None
         change, size = self._measure_one_by_one(parameters, addresses) if found is None else found
         if self._trust > 0:
-            self._guard.note(parameters)
+            self._change_check.note(parameters)
         return change, size
 
     def measure_with_gradients(self, parameters: Sequence[Tensor]) -> Floats | None:
         """The same and the squares of the gradients, a row each, where one call can do it all; None otherwise."""
         found = self._pairs.measure_all_at_once(parameters)
-        if found is None and native.ready() and self._gauge.on_cpu:
-            found = self._pairs.measure(parameters, self._places.find(parameters, all_of_them=True), gradients=True)
+        if found is None and native.ready() and self._squared_norms.on_cpu:
+            found = self._pairs.measure(parameters, self._addresses.find(parameters, all_of_them=True), gradients=True)
         if found is not None and self._trust > 0:
-            self._guard.note(parameters)
+            self._change_check.note(parameters)
         return found
 
     def _measure_one_by_one(self, parameters: Sequence[Tensor], addresses: list[int]) -> tuple[Floats, Floats]:
         if self._found is not addresses:
             self._look_up(parameters)
             self._found = addresses
-        gauge, old, new = self._gauge, self._old_flat, self._new_flat
-        change, size = np.zeros(gauge.count), np.zeros(gauge.count)
-        if gauge.small:
+        squared_norms, old, new = self._squared_norms, self._old_flat, self._new_flat
+        change, size = np.zeros(squared_norms.count), np.zeros(squared_norms.count)
+        if squared_norms.small:
             if self._small_rows is not None:
                 np.concatenate(self._small_rows, out=self._new_row)
             else:
-                gather(self._new_views, [parameters[i] for i in gauge.small])
-            size[gauge.places] = squares_of(self._new_tables)
+                gather(self._new_views, [parameters[i] for i in squared_norms.small])
+            size[squared_norms.places] = squares_of(self._new_tables)
             old.sub_(new)
-            change[gauge.places] = squares_of(self._old_tables)
+            change[squared_norms.places] = squares_of(self._old_tables)
             old.copy_(new)
         with np.errstate(over="ignore", invalid="ignore"):  # once: it takes as long as reading a small tensor
             for i, chunks in zip(self._large, self._chunks, strict=True):
@@ -106,10 +116,10 @@ class Moved:
         return change, size
 
     def _look_up(self, parameters: Sequence[Tensor]) -> None:
-        small = self._gauge.small
-        rows = [row for i in small if (row := self._places.row(i)) is not None]
+        small = self._squared_norms.small
+        rows = [row for i in small if (row := self._addresses.row(i)) is not None]
         self._small_rows = rows if len(rows) == len(small) else None
-        self._chunks = [self._cut(i, self._places.row(i)) for i in self._large]
+        self._chunks = [self._cut(i, self._addresses.row(i)) for i in self._large]
 
     def _cut(self, place: int, row: Rows | None) -> list[Chunk] | None:
         old = self._olds[place]

@@ -1,6 +1,6 @@
 """The row that every step has: loss, learning rates, time, and what a clip call knew.
 
-Steps come one by one as beats, or as a stretch of quiet ones; either way one row each, in one metric set.
+Steps come one by one as steps, or as consecutive fast-path steps; either way one row each, in one metric set.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bedside.collect.reading.device_queue import Freight, Ticket
+from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.step.clipping import ClipCall, Clipped, clipped
-from bedside.collect.step.fast_path import Block
+from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.loss import Divisors
-from bedside.collect.step.step_data import Beat, Number, number
+from bedside.collect.step.step_data import Number, StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -32,24 +32,24 @@ NORMS = [("grad_norm", ""), ("grad_norm_clipped", "")]
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A block of quiet steps whose numbers may still be on their way."""
+class StepBatch:
+    """A block of fast-path steps whose numbers may still be on their way."""
 
-    block: Block
-    losses: Ticket
-    norms: Ticket | None  # before clipping, where there was any
-    squares: Sequence[Ticket]  # of gradients, updates and weights, if they were read
+    block: FastSteps
+    losses: PendingValue
+    norms: PendingValue | None  # before clipping, where there was any
+    squares: Sequence[PendingValue]  # of gradients, updates and weights, if they were read
 
     @classmethod
-    def of(cls, block: Block, freight: Freight) -> Stretch:
+    def of(cls, block: FastSteps, queue: DeviceQueue) -> StepBatch:
         totals = [clip[1] for clip in block.clips if clip is not None]
         moves = [reading.moves for reading in block.readings if reading.moves is not None]
         read = [[each.gradients for each in block.readings], [u for u, _ in moves], [w for _, w in moves]]
         return cls(
             block,
-            _put(block.losses, freight),
-            _put(totals, freight) if totals else None,
-            [_put(each, freight) for each in read] if block.readings else (),
+            _put(block.losses, queue),
+            _put(totals, queue) if totals else None,
+            [_put(each, queue) for each in read] if block.readings else (),
         )
 
     @cached_property
@@ -87,10 +87,10 @@ class Core:
         return losses[~np.isnan(self.rows[:, 1])]  # the number of micro-batches, which is never NaN
 
 
-def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Core:
-    """One row a step, in order. `clips` are those of the beats, by step."""
-    parts = [_of_stretch(each) if isinstance(each, Stretch) else _of_beat(each, clips, loss_of) for each in items]
-    sizes = [len(each.block) if isinstance(each, Stretch) else 1 for each in items]
+def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Core:
+    """One row a step, in order. `clips` are those of the steps, by step."""
+    parts = [_of_batch(each) if isinstance(each, StepBatch) else _of_step(each, clips, loss_of) for each in items]
+    sizes = [len(each.block) if isinstance(each, StepBatch) else 1 for each in items]
     columns = list(dict.fromkeys(key for part in parts for key in part))
     place = {key: column for column, key in enumerate(columns)}
     rows = np.full((sum(sizes), len(columns)), MISSING)
@@ -102,7 +102,7 @@ def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], l
     steps: list[int] = []
     times: list[float] = []
     for each in items:
-        if isinstance(each, Stretch):
+        if isinstance(each, StepBatch):
             steps += each.steps
             times += each.times
         else:
@@ -111,39 +111,39 @@ def core(items: Sequence[Beat | Stretch], clips: Mapping[int, Clipped | None], l
     return Core(columns, steps, times, rows)
 
 
-def _of_beat(beat: Beat, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
-    parts = [loss_of(values, divisors) for values, divisors in zip(beat.losses, beat.divisors, strict=True)]
+def _of_step(data: StepData, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
+    parts = [loss_of(values, divisors) for values, divisors in zip(data.losses, data.divisors, strict=True)]
     found: dict[Key, Sequence[float]] = {
         ("loss", ""): [sum(parts) if parts else MISSING],
-        ("micro_batches", ""): [max(map(len, beat.losses)) if parts else MISSING],
-        ("uncleared", ""): [MISSING if beat.uncleared is None else beat.uncleared],
-        ("step_time", ""): [beat.seconds if beat.seconds == beat.seconds else MISSING],
-        ("epoch", ""): [MISSING if beat.epoch is None else beat.epoch],
+        ("micro_batches", ""): [max(map(len, data.losses)) if parts else MISSING],
+        ("grads_not_zeroed", ""): [MISSING if data.grads_not_zeroed is None else data.grads_not_zeroed],
+        ("step_time", ""): [data.seconds if data.seconds == data.seconds else MISSING],
+        ("epoch", ""): [MISSING if data.epoch is None else data.epoch],
     }
-    found |= {("lr", owner): [number(rate)] for owner, rate in (beat.rates or {}).items()}
+    found |= {("lr", owner): [number(rate)] for owner, rate in (data.rates or {}).items()}
     if len(parts) > 1:
         found |= {("loss", f"optimizer_{i}"): [part] for i, part in enumerate(parts)}
-    if (clip := clips.get(beat.step)) is not None:
+    if (clip := clips.get(data.step)) is not None:
         found |= {key: [value] for key, value in zip(CLIP, _clip_values(clip), strict=True)}
-        if clip.whole and not beat.gradients:  # a call over all gradients knew their norm
+        if clip.whole and not data.gradients:  # a call over all gradients knew their norm
             found |= {NORMS[0]: [clip.total], NORMS[1]: [clip.norm_after]}
     return found
 
 
-def _of_stretch(stretch: Stretch) -> Columns:
-    block = stretch.block
+def _of_batch(batch: StepBatch) -> Columns:
+    block = batch.block
     rates = np.asarray(block.rates, np.float64).reshape(len(block), -1).T
     found: dict[Key, Sequence[float] | Rows] = {
-        ("loss", ""): stretch.losses.numbers,
+        ("loss", ""): batch.losses.numbers,
         ("micro_batches", ""): np.ones(len(block)),
-        ("uncleared", ""): np.full(len(block), 0.0 if block.cleared else MISSING),
+        ("grads_not_zeroed", ""): np.full(len(block), 0.0 if block.grads_zeroed else MISSING),
         ("step_time", ""): np.diff([block.began, *block.ends]),
         ("epoch", ""): np.full(len(block), MISSING if block.epoch is None else block.epoch),
     }
     found |= {("lr", f"group_{i}" if i else ""): group for i, group in enumerate(rates)}
-    if stretch.norms is not None:
+    if batch.norms is not None:
         empty = [MISSING] * 5
-        known = stretch.clips
+        known = batch.clips
         table = [empty if clip is None else [*_clip_values(clip), clip.total, clip.norm_after] for clip in known]
         columns = [*CLIP, *NORMS] if block.layout is None else CLIP  # norms that were read need not be told by the call
         found |= dict(zip(columns, np.asarray(table).T, strict=False))
@@ -154,10 +154,10 @@ def _clip_values(clip: Clipped) -> list[float]:
     return [clip.threshold, clip.ratio, float(clip.active)]
 
 
-def _put(values: Sequence[float | Tensor | Rows], freight: Freight) -> Ticket:
-    """All of them on one ticket, wherever they are."""
+def _put(values: Sequence[float | Tensor | Rows], queue: DeviceQueue) -> PendingValue:
+    """All of them on one pending value, wherever they are."""
     if values and isinstance(values[0], Tensor):  # then all are: a stretch is of one kind
-        return freight.put(torch.cat([torch.as_tensor(each).reshape(-1) for each in values]))
-    ticket = Ticket()
-    ticket.numbers = np.asarray(values, np.float64)
-    return ticket
+        return queue.put(torch.cat([torch.as_tensor(each).reshape(-1) for each in values]))
+    pending = PendingValue()
+    pending.numbers = np.asarray(values, np.float64)
+    return pending

@@ -1,15 +1,17 @@
 """Steps at which nothing is due: the loss, the rate, the norm before clipping and the time, and nothing else.
 
 At a step of a millisecond, listening costs no arithmetic but cold code: what was not touched since the last step has
-left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a quiet step has a way of its
-own, with as few touches as can be, and the collectors hear nothing of it. Even its cost is timed at one in sixteen, and
-at another one in sixteen the gradient is asked whether it was cleared before this backward, and whether that was ours.
+left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a fast-path step has a way of its
+own, with as few touches as can be, and the collectors get no call. Even its cost is timed at one in sixteen, and at
+another one in sixteen the gradient is checked for whether it was cleared before this backward, and whether that was
+ours.
 
-Where norms are read at every step and nobody else listens, they are read on this way as well.
+Where norms are read at every step and there is no other observer, they are read on this way as well.
 
-It is taken where the loop is plain (see `resting.py`): one optimizer, one backward a step, no scaler, no closure.
-Whatever is out of the ordinary *wakes*: an evaluation, a second backward, a loss that is not finite, another monitor.
-Whoever is woken is told what was missed of the step, so that the numbers are the same with and without quiet steps.
+It is taken where the loop is plain (see `fast_path_control.py`): one optimizer, one backward a step, no scaler, no
+closure. Whatever is out of the ordinary *leaves the fast path*: an evaluation, a second backward, a loss that is not
+finite, another monitor. Whoever is taken off the fast path gets what it missed of the step, so that the numbers are the
+same with and without fast-path steps.
 """
 
 from __future__ import annotations
@@ -23,21 +25,21 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bedside.collect.hooks.forward_hooks import Entry
+from bedside.collect.hooks.forward_hooks import CalledModule
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import reading
 from bedside.collect.reading.norm_reader import ReadAtOnce, Reader, Reading
 from bedside.collect.step.clipping import members_of
 
-SELDOM = 16  # one step in so many is timed, to know what quiet steps cost, and one is looked at closely
+CHECK_INTERVAL = 16  # one step in so many is timed, to know what fast-path steps cost, and one is looked at closely
 
 clock = time.perf_counter
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of quiet steps, one after the other."""
+class FastSteps:
+    """Consecutive fast-path steps, one after the other."""
 
     first: int  # step
     began: float  # the end of the step before, by the clock
@@ -46,7 +48,7 @@ class Block:
     ends: Sequence[float]
     rates: Sequence[float | Sequence[float]]  # per step: of the only group, or of each
     clips: Sequence[Clip | None]  # none at all, if nobody clipped
-    cleared: bool  # at every step the gradients were gone when backward began
+    grads_zeroed: bool  # at every step the gradients were gone when backward began
     layout: Layout | None = None  # of what was read, if anything was
     readings: Sequence[Reading | ReadAtOnce] = ()
 
@@ -54,38 +56,68 @@ class Block:
         return len(self.ends)
 
 
-class Quiet:
-    """Hears the quiet steps, and whether an optimizer's step is one. `on`: this is one of them."""
+class FastPath:
+    """Observes the fast-path steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_at_hand", "_began", "_begun", "_cleared", "_clips", "_closely", "_deadline", "_ends", "_entries", "_epoch",
-        "_failed", "_first", "_layout", "_losses", "_optimizer", "_over", "_probe", "_rates", "_reader",
-        "_readings", "_room", "_step_begins", "_step_ended", "_timed", "_turn", "_wake", "call", "clip", "loss",
-        "on", "spent", "unheard",
+        "_began",
+        "_begun",
+        "_called_modules",
+        "_check_closely",
+        "_clips",
+        "_deadline",
+        "_ended",
+        "_ends",
+        "_epoch",
+        "_failed",
+        "_first",
+        "_grads_zeroed",
+        "_layout",
+        "_leave_fast_path",
+        "_losses",
+        "_on_cpu",
+        "_optimizer",
+        "_probe",
+        "_rates",
+        "_reader",
+        "_readings",
+        "_room",
+        "_step_begins",
+        "_step_ended",
+        "_timed",
+        "_turn",
+        "active",
+        "call",
+        "clip",
+        "loss",
+        "spent",
+        "unconfirmed",
     )  # fmt: skip
 
     def __init__(
         self,
-        wake: Callable[[], None],
+        leave_fast_path: Callable[[], None],
         step_begins: Callable[[Optimizer, Any, Any], None],
         step_ended: Callable[[Optimizer, Any, Any], None],
         over: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        self.on = False
-        self.loss: float | Tensor | None = None  # of this step, once heard; perhaps of another model's backward
-        self.unheard: tuple[float | Tensor, Tensor, int] | None = None  # a loss, and the gradient before its backward
+        self.active = False
+        self.loss: float | Tensor | None = None  # of this step, once known; perhaps of another model's backward
+        self.unconfirmed: tuple[float | Tensor, Tensor, int] | None = (
+            None  # a loss, and the gradient before its backward
+        )
         self.call: tuple[str, Any, Any] | None = None  # of a loss function: its name and arguments, until backward
         self.clip: Clip | None = None
-        self.spent = 0.0  # seconds, since the governor last looked
-        self._wake = wake
-        self._step_begins, self._step_ended = step_begins, step_ended  # of steps that are not quiet
-        self._over, self._failed = over, failed
+        self.spent = 0.0  # seconds, since the budget was last updated
+        self._leave_fast_path = leave_fast_path
+        self._step_begins, self._step_ended = step_begins, step_ended  # of steps off the fast path
+        self._ended, self._failed = over, failed
         self._reader: Reader | None = None
         self._first, self._began, self._epoch = 0, 0.0, None
         self._turn = 0
         self._timed = False
-        self._begun = False  # the beginning of this step was heard, and it was a quiet one's
+        self._begun = False  # the beginning of this step was observed, and it was a fast-path step's
         self._forget()
 
     def _forget(self) -> None:
@@ -94,37 +126,42 @@ class Quiet:
         self._rates: list[float | Sequence[float]] = []
         self._clips: list[Clip | None] = []
         self._readings: list[Reading | ReadAtOnce] = []
-        self._cleared = self._closely = True
+        self._grads_zeroed = self._check_closely = True
 
     def __len__(self) -> int:
         """How many steps have been noted."""
         return len(self._ends)
 
-    def listen_to(
-        self, layout: Layout, probe: nn.Parameter, optimizer: Optimizer, entries: Sequence[Entry], at_hand: bool
+    def configure(
+        self,
+        layout: Layout,
+        probe: nn.Parameter,
+        optimizer: Optimizer,
+        called_modules: Sequence[CalledModule],
+        on_cpu: bool,
     ) -> None:
         """The parameters; whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a
         step; and whether the loss can be read without waiting for a device."""
-        self._layout, self._probe, self._optimizer, self._entries = layout, probe, optimizer, entries
-        self._at_hand = at_hand
+        self._layout, self._probe, self._optimizer, self._called_modules = layout, probe, optimizer, called_modules
+        self._on_cpu = on_cpu
         self._reader = None
 
-    def read(self, reader: Reader) -> None:
-        """Gradients, and perhaps updates, are read at every quiet step; said after `listen_to`."""
+    def read_norms_with(self, reader: Reader) -> None:
+        """Gradients, and perhaps updates, are read at every fast-path step; said after `listen_to`."""
         self._reader = reader
 
-    def begin(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
-        """From this step on, all are quiet: so many at most, and none after the deadline."""
+    def start(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
+        """From this step on, all take the fast path: so many at most, and none after the deadline."""
         self._first, self._began, self._epoch = step, ended, epoch
         self._room, self._deadline = steps, deadline
         self._begun = False
-        self.on = True
+        self.active = True
 
-    def take(self) -> Block:
-        """The steps that are over; a quiet stretch that is under way goes on."""
-        block = Block(
-            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips, self._cleared,
-            self._layout if self._readings else None, self._readings,
+    def take_steps(self) -> FastSteps:
+        """The steps that are over; a fast path that is under way goes on."""
+        block = FastSteps(
+            self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips,
+            self._grads_zeroed, self._layout if self._readings else None, self._readings,
         )  # fmt: skip
         self._forget()
         if len(block):
@@ -134,72 +171,72 @@ class Quiet:
 
     # The moments, in the order of the loop.
 
-    def expects(self, tensors: Any, gradient: Any) -> bool:
-        """Whether this backward is the one that a quiet step has; otherwise it wakes."""
-        second = self.loss is not None and self.loss_of_ours is not None
+    def takes_backward(self, tensors: Any, gradient: Any) -> bool:
+        """Whether this backward is the one that a fast-path step has; otherwise it leaves the fast path."""
+        second = self.loss is not None and self.own_loss is not None
         if second or gradient is not None or type(tensors) is not Tensor:
-            self._wake()
+            self._leave_fast_path()
             return False
         began = clock() if self._timed else 0.0
-        if self._at_hand:
+        if self._on_cpu:
             value = tensors.tolist()  # a number: backward refuses whatever is more than one
             if type(value) is not float:
                 value = reading(tensors) if tensors.numel() == 1 else math.nan
             if value - value != 0:
-                self._wake()
+                self._leave_fast_path()
                 return False
         else:
             value = tensors.detach()
-        gradient = self._probe.grad if self._closely else None
+        gradient = self._probe.grad if self._check_closely else None
         if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
-            self.loss, self.unheard = value, None
+            self.loss, self.unconfirmed = value, None
         else:
-            self._cleared = False  # perhaps in place: only steps that are listened to can tell
-            self.unheard = (value, gradient, gradient._version)
+            self._grads_zeroed = False  # perhaps in place: only steps that are observed can tell
+            self.unconfirmed = (value, gradient, gradient._version)
         if self._timed:
-            self.spent += SELDOM * (clock() - began)
+            self.spent += CHECK_INTERVAL * (clock() - began)
         # Nobody will ask, so the predictions need not wait for the backward pass to end. Untimed: to free them takes
         # milliseconds where they are large, but is no more work than it was for the loop that let go of them.
         self.call = None
         return True
 
-    def heard(self) -> None:
+    def confirm(self) -> None:
         """A backward that met an old gradient is over; it was ours if that has changed."""
-        assert self.unheard is not None
-        (value, before, version), self.unheard = self.unheard, None
+        assert self.unconfirmed is not None
+        (value, before, version), self.unconfirmed = self.unconfirmed, None
         gradient = self._probe.grad
         if gradient is not None and (gradient is not before or gradient._version != version):
             self.loss = value
 
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Any) -> bool:
-        """A clip call; says whether it was the one that a quiet step has, over all gradients."""
+        """A clip call; says whether it was the one that a fast-path step has, over all gradients."""
         began = clock() if self._timed else 0.0
         if self.clip is not None or not isinstance(total, Tensor) or members_of(parameters, self._layout) is not None:
             return False
         self.clip = (float(max_norm), reading(total))
         if self._timed:
-            self.spent += SELDOM * (clock() - began)
+            self.spent += CHECK_INTERVAL * (clock() - began)
         return True
 
     @property
-    def loss_of_ours(self) -> float | Tensor | None:
+    def own_loss(self) -> float | Tensor | None:
         """The loss of this step, unless it was somebody else's: then our gradient is still none."""
         return self.loss if self._probe.grad is not None else None
 
     def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook; not at quiet steps at which nothing is read."""
-        if self.on:
+        """The optimizer's hook; not at fast-path steps at which nothing is read."""
+        if self.active:
             if self.loss is not None and self._probe.grad is not None:
                 self._begun = True
                 if self._reader is not None:
                     self._read_before(self._reader)
                 return
-            self._wake()  # no backward of ours came before it
+            self._leave_fast_path()  # no backward of ours came before it
         self._step_begins(optimizer, args, kwargs)
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook, at all steps; a quiet one is noted."""
-        if (self._closely or self.loss is None) and not self._is_quiet(optimizer, args, kwargs):
+        """The optimizer's hook, at all steps; a fast-path step is noted."""
+        if (self._check_closely or self.loss is None) and not self._is_fast(optimizer, args, kwargs):
             return
         now = clock()
         groups = self._optimizer.param_groups
@@ -209,26 +246,26 @@ class Quiet:
         if self.clip is not None or self._clips:
             self._note_clip()
         self.loss = None
-        for entry in self._entries:
-            entry.args = entry.kwargs = None
-            entry.missed = 0
+        for called in self._called_modules:
+            called.args = called.kwargs = None
+            called.skipped = 0
         count = len(self._ends)
         if self._timed:
-            self.spent += SELDOM * (clock() - now)
-        self._turn = turn = (self._turn + 1) % SELDOM  # over stretches of any length
+            self.spent += CHECK_INTERVAL * (clock() - now)
+        self._turn = turn = (self._turn + 1) % CHECK_INTERVAL  # over stretches of any length
         self._timed = turn == 1
-        self._closely = turn == 0 or not self._cleared or self._reader is not None
+        self._check_closely = turn == 0 or not self._grads_zeroed or self._reader is not None
         if count >= self._room or now >= self._deadline:
-            self._over()
+            self._ended()
 
-    def _is_quiet(self, optimizer: Optimizer, args: Any, kwargs: Any) -> bool:
-        """Whether the step that is over was a quiet one, where that is not taken for granted; otherwise whoever should
-        hear of it is told."""
+    def _is_fast(self, optimizer: Optimizer, args: Any, kwargs: Any) -> bool:
+        """Whether the step that is over was a fast-path step, where that is not taken for granted; otherwise whoever
+        should hear of it is notified."""
         begun, self._begun = self._begun, False
-        if self.on and not begun and (self.loss is None or self._probe.grad is None):
-            self._wake()  # no backward of ours came before it, and its beginning was not heard
+        if self.active and not begun and (self.loss is None or self._probe.grad is None):
+            self._leave_fast_path()  # no backward of ours came before it, and its beginning was not observed
             self._step_begins(optimizer, args, kwargs)
-        if not self.on:
+        if not self.active:
             self._step_ended(optimizer, args, kwargs)
             return False
         return self._reader is None or self._read_after(self._reader)

@@ -1,4 +1,4 @@
-"""The loss of a step, heard at `backward()`: which scalars, of this model, and divided by how much.
+"""The loss of a step, observed at `backward()`: which scalars, of this model, and divided by how much.
 
 Three things are settled here without asking the user:
 
@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from bedside.collect.reading.device_queue import reading
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
-LEARNING = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
-LOOK_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
+LEARNING_BACKWARDS = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
+MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 
 State = tuple[Tensor | None, int]
 Divisors = tuple[float, ...] | None  # None: nobody looked
@@ -31,19 +31,19 @@ Divisors = tuple[float, ...] | None  # None: nobody looked
 
 @dataclass(slots=True)
 class StepLoss:
-    """What was heard since the last step."""
+    """What was observed since the last step."""
 
     values: list[float | Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
     divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
     discarded: int = 0  # backwards before them whose gradients nobody used
-    uncleared: bool | None = None  # None: nothing to compare with
+    grads_not_zeroed: bool | None = None  # None: nothing to compare with
 
 
 class LossListener:
-    """Hears every backward pass; `take` hands over the losses since the last step."""
+    """Observes every backward pass; `take` hands over the losses since the last step."""
 
     def __init__(self, *, judge_clearing: bool = True) -> None:
-        self._heard = StepLoss()
+        self._observed = StepLoss()
         self._judge_clearing = judge_clearing
         self._probes: list[nn.Parameter] = []
         self._before: list[tuple[nn.Parameter, State]] = []
@@ -51,11 +51,11 @@ class LossListener:
         self._unscaled: dict[int, tuple[Tensor, Tensor, Divisors]] = {}
         self._coming: list[tuple[float | Tensor, Divisors]] = []
         self._evaluation_done = False
-        self._lesson = 0  # backwards of ours heard so far, up to LEARNING
+        self._lesson = 0  # backwards of ours observed so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards, not long ago
         self._singles = 0  # steps since then
-        self.at_hand = True  # the last loss could be read without waiting for a device
+        self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
 
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -66,7 +66,7 @@ class LossListener:
     @property
     def waiting(self) -> int:
         """Backward passes since the last step: the micro-batches so far, or gradients that nobody uses."""
-        return self._heard.discarded + len(self._heard.values)
+        return self._observed.discarded + len(self._observed.values)
 
     @property
     def coming(self) -> list[float | Tensor]:
@@ -76,15 +76,17 @@ class LossListener:
     def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
         if self._after_step:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
-            if self._judge_clearing and self._heard.uncleared is None:
-                self._heard.uncleared = not cleared
-            if self.in_step and cleared and self._heard.values:
+            if self._judge_clearing and self._observed.grads_not_zeroed is None:
+                self._observed.grads_not_zeroed = not cleared
+            if self.in_step and cleared and self._observed.values:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
-        if self._heard.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
-            self._heard.discarded += len(self._heard.values)  # what they gave was thrown away before anybody stepped
-            self._heard.values, self._heard.divisors = [], []
+        if self._observed.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
+            self._observed.discarded += len(
+                self._observed.values
+            )  # what they gave was thrown away before anybody stepped
+            self._observed.values, self._observed.divisors = [], []
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:
@@ -96,17 +98,17 @@ class LossListener:
             self._probes = []  # the next backward looks at all parameters
             self._agreed = False
             return False
-        if self._lesson < LEARNING:
+        if self._lesson < LEARNING_BACKWARDS:
             self._learn(changed, looked_at)
         elif not self._probes:
             self._choose_probes(changed)
         self._after_step = [(p, _state(p)) for p in self._probes] if self.in_step else []
         if not self._evaluation_done and coming:
-            heard = self._heard
-            self.at_hand = type(coming[0][0]) is float
-            heard.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
-            heard.divisors.append(coming[0][1])
-            if len(heard.values) > 1:
+            observed = self._observed
+            self.on_cpu = type(coming[0][0]) is float
+            observed.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
+            observed.divisors.append(coming[0][1])
+            if len(observed.values) > 1:
                 self._accumulates, self._singles = True, -1
         return True
 
@@ -116,7 +118,7 @@ class LossListener:
             self._choose_probes(changed)
         elif len(changed) < looked_at:
             self._agreed = False
-        if self._lesson == LEARNING and self._agreed:
+        if self._lesson == LEARNING_BACKWARDS and self._agreed:
             self._probes = self._probes[:1]
 
     def _choose_probes(self, changed: Sequence[nn.Parameter]) -> None:
@@ -126,42 +128,42 @@ class LossListener:
     @property
     def probe(self) -> nn.Parameter | None:
         """The one parameter that tells a backward of ours, if the loop is that plain: one backward a step."""
-        plain = self._lesson >= LEARNING and self._agreed and not self._accumulates and len(self._probes) == 1
+        plain = self._lesson >= LEARNING_BACKWARDS and self._agreed and not self._accumulates and len(self._probes) == 1
         return self._probes[0] if plain and not self.in_step else None
 
     @property
     def empty(self) -> bool:
         """Whether no backward has come since the last step."""
-        return not self._heard.values
+        return not self._observed.values
 
-    def recall(self, loss: float | Tensor) -> None:
-        """A backward of ours was heard at a quiet step, which then was not quiet any more."""
-        self._heard.values.append(loss)
-        self._heard.divisors.append(None)
+    def add_skipped(self, loss: float | Tensor) -> None:
+        """A backward of ours was observed at a fast-path step, which then left the fast path."""
+        self._observed.values.append(loss)
+        self._observed.divisors.append(None)
 
-    def rest(self) -> None:
-        """Quiet steps follow: what was seen before them says nothing about what comes after."""
+    def enter_fast_path(self) -> None:
+        """Fast-path steps follow: what was seen before them says nothing about what comes after."""
         self._after_step = []
 
-    def rested(self) -> None:
-        """Quiet steps are over: whether gradients are cleared is judged from here on."""
+    def left_fast_path(self) -> None:
+        """Fast-path steps are over: whether gradients are cleared is judged from here on."""
         self._after_step = [(p, _state(p)) for p in self._probes]
 
     def take(self) -> StepLoss:
         """The losses since the last step; the next backward starts a new one."""
         if self._coming:  # an optimizer that is stepped inside the backward: this is the backward of its step
             value, divisors = self._coming[0]
-            self._heard.values.append(value if len(self._coming) == 1 else sum(each for each, _ in self._coming))
-            self._heard.divisors.append(divisors)
+            self._observed.values.append(value if len(self._coming) == 1 else sum(each for each, _ in self._coming))
+            self._observed.divisors.append(divisors)
             self._coming = []
-        heard, self._heard = self._heard, StepLoss()
+        observed, self._observed = self._observed, StepLoss()
         self._unscaled.clear()
         self._evaluation_done = False
         self._after_step = [(p, _state(p)) for p in self._probes]
         if self._accumulates:  # one step that failed and was made again is not for ever
             self._singles += 1
-            self._accumulates = self._singles < LEARNING
-        return heard
+            self._accumulates = self._singles < LEARNING_BACKWARDS
+        return observed
 
     def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Divisors]]:
         """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
@@ -180,7 +182,7 @@ class LossListener:
 
     def _divisors(self, loss: Tensor) -> Divisors:
         """Looked for while learning; afterwards only where losses are accumulated, or a second one comes."""
-        if self._accumulates or self._lesson < LEARNING or self._heard.values:
+        if self._accumulates or self._lesson < LEARNING_BACKWARDS or self._observed.values:
             return divisors_of(loss)
         return None
 
@@ -189,7 +191,7 @@ def divisors_of(loss: Tensor) -> tuple[float, ...]:
     """Constants that the last few operations divided the loss by (a factor of 1/4 counts as division by 4)."""
     found: list[float] = []
     node = loss.grad_fn
-    for _ in range(LOOK_BACK):
+    for _ in range(MAX_NODES_BACK):
         if node is None:
             break
         name = node.name()

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bedside.collect.reading.device_queue import Freight, Ticket
+from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.errors import BadOption
 
-EVERY = 100  # steps between two reports in training
-ENOUGH = 50  # samples before anything is said about their normalisation
+REPORT_INTERVAL = 100  # steps between two reports in training
+MIN_SAMPLES = 50  # samples before anything is said about their normalisation
 PADDED = 0.05  # of the losses of a batch of sequences exactly zero: padding, for no real token is predicted that well
 CLOSE = 0.8  # correlation from which on one number is taken to follow from another
 
@@ -30,12 +30,12 @@ Means = dict[str, float]
 class Categories:
     """Sums and counts per category, one pair for training and one for validation."""
 
-    def __init__(self, freight: Freight) -> None:
-        self._freight = freight
-        self._waiting: list[tuple[bool, list[str] | Ticket, Ticket, Ticket | None]] = []
+    def __init__(self, queue: DeviceQueue) -> None:
+        self._queue = queue
+        self._waiting: list[tuple[bool, list[str] | PendingValue, PendingValue, PendingValue | None]] = []
         self._sums: dict[bool, dict[str, list[float]]] = {False: {}, True: {}}
         self._pairs: list[tuple[float, float]] = []  # of the first samples: loss before division, and length
-        self._said = False
+        self._reported = False
         self.news: list[str] = []  # what was noticed about the normalisation, for the record
 
     def add(self, losses: Any, labels: Any, lengths: Any, mask: Any, *, validating: bool) -> None:
@@ -44,9 +44,9 @@ class Categories:
         count = len(per_sample)
         names = _labels(labels, count)
         sizes = None if lengths is None else _lengths(lengths, count).to(per_sample.device)
-        raw = self._freight.put(per_sample)
-        known = names if isinstance(names, list) else self._freight.put(names)
-        self._waiting.append((validating, known, raw, None if sizes is None else self._freight.put(sizes)))
+        raw = self._queue.put(per_sample)
+        known = names if isinstance(names, list) else self._queue.put(names)
+        self._waiting.append((validating, known, raw, None if sizes is None else self._queue.put(sizes)))
 
     def collect(self) -> None:
         """Add up what has arrived."""
@@ -70,17 +70,17 @@ class Categories:
 
     def _notice_padding(self, losses: Tensor) -> None:
         """A batch of sequences without a mask: exact zeros at the ends are padding."""
-        if not self._said and losses.device.type == "cpu" and losses.numel() >= ENOUGH:
+        if not self._reported and losses.device.type == "cpu" and losses.numel() >= MIN_SAMPLES:
             share = float((losses == 0).float().mean())
             if share > PADDED:
                 self._say(f"{100 * share:.0f} % of the losses are exactly zero, as padding is", "mask=")
 
     def _notice_lengths(self, losses: np.ndarray, lengths: np.ndarray) -> None:
         """Losses that do not grow with the length were means already; dividing them again favours long samples."""
-        if self._said or len(self._pairs) >= ENOUGH:
+        if self._reported or len(self._pairs) >= MIN_SAMPLES:
             return
         self._pairs += list(zip(losses.tolist(), lengths.tolist(), strict=True))
-        if len(self._pairs) < ENOUGH:
+        if len(self._pairs) < MIN_SAMPLES:
             return
         value, length = np.asarray(self._pairs).T
         if min(value.std(), length.std()) == 0 or length.max() < 2 * length.min():
@@ -91,7 +91,7 @@ class Categories:
             self._say("the losses do not grow with their lengths, so they are means already", "no lengths=")
 
     def _say(self, what: str, instead: str) -> None:
-        self._said = True
+        self._reported = True
         self.news.append(what)
         error = BadOption(
             f"In monitor.categories, {what}.",

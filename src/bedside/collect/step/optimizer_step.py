@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.model.parameter_layout import Layout
-from bedside.collect.reading.device_queue import Freight, reading
+from bedside.collect.reading.device_queue import DeviceQueue, reading
 from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
-from bedside.collect.reading.partial_updates import PARTS, WHOLE_UP_TO, Staggered
-from bedside.collect.sampling.budget import Governor
+from bedside.collect.reading.partial_updates import PARTS, WHOLE_UP_TO, PartialUpdates
+from bedside.collect.sampling.budget import Budget
 from bedside.collect.step.clipping import ClipCall, members_of
 from bedside.collect.step.loss import LossListener
-from bedside.collect.step.step_data import Beat, Gradients, Members, Moves, Number, PartMoves
+from bedside.collect.step.step_data import Gradients, Members, Moves, Number, PartMoves, StepData
 
 
 class StepListener:
@@ -32,9 +32,9 @@ class StepListener:
         optimizers: Sequence[Optimizer],
         layout: Layout,
         losses: LossListener,
-        freight: Freight,
-        finished: Callable[[Beat], None],
-        governor: Governor,
+        queue: DeviceQueue,
+        finished: Callable[[StepData], None],
+        budget: Budget,
         first_step: int = 0,
         gradients: bool = True,
         updates: bool = True,
@@ -44,17 +44,17 @@ class StepListener:
         self.next_step = first_step
         self.epoch: float | None = None
         self._losses = losses
-        self._freight = freight
+        self._queue = queue
         self._finished = finished
-        self._governor = governor
+        self._budget = budget
         self._want_gradients, self.want_updates = gradients, updates
         self.groups = ["gradients"] * gradients + ["updates"] * updates  # the vital groups that are read here
-        self._beat: Beat | None = None
+        self._data: StepData | None = None
         self._stepped: set[int] = set()
         self._clips: list[tuple[ClipCall, Number]] = []
         self._gradients_due = self._updates_due = False
         self._readers: dict[int, Reader] = {}
-        self._staggered: dict[int, Staggered] = {}
+        self._partial_updates: dict[int, PartialUpdates] = {}
         self._part = 0
         self.closures = False  # a step was given a closure, in which its backward runs
         self.last_end: float | None = None  # of the last step, by the clock
@@ -66,7 +66,7 @@ class StepListener:
         """The model's trainable parameters have changed."""
         self.layout = layout
         self._size = sum(p.numel() for p in layout.parameters)
-        self._staggered, self._part = {}, 0
+        self._partial_updates, self._part = {}, 0
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
         self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
 
@@ -87,73 +87,73 @@ class StepListener:
         if not isinstance(members, bool):
             norm = reading(total)
             call = ClipCall(members, float(max_norm))
-            self._clips.append((call, self._freight.put(norm) if isinstance(norm, Tensor) else norm))
+            self._clips.append((call, self._queue.put(norm) if isinstance(norm, Tensor) else norm))
 
     def clipped_all(self, max_norm: float, total: float | Tensor) -> None:
-        """A call over all gradients, heard at a quiet step."""
-        norm = self._freight.put(total) if isinstance(total, Tensor) else total
+        """A call over all gradients, observed at a fast-path step."""
+        norm = self._queue.put(total) if isinstance(total, Tensor) else total
         self._clips.append((ClipCall(None, max_norm), norm))
 
     def before(self, optimizer: Optimizer, closure: bool) -> None:
-        beat = self._open(optimizer)
-        if beat.rates is None:
-            self._read_rates(beat)
+        data = self._open(optimizer)
+        if data.rates is None:
+            self._read_rates(data)
         self._losses.in_step = closure
         self.closures |= closure
         if not closure:
-            self._read_gradients(optimizer, beat)
+            self._read_gradients(optimizer, data)
         if self._updates_due:
             self._remember_weights(optimizer)
 
     def after(self, optimizer: Optimizer, closure: bool) -> None:
-        beat = self._open(optimizer)
+        data = self._open(optimizer)
         if closure:  # the backward ran inside the step; its gradients are still there
-            self._read_gradients(optimizer, beat)
+            self._read_gradients(optimizer, data)
         if self._updates_due:
-            self._read_moves(optimizer, beat)
-        self._take_losses(beat)
+            self._read_moves(optimizer, data)
+        self._take_losses(data)
         self._stepped.add(id(optimizer))
         if len(self._stepped) == len(self.optimizers):
             self.close_step()
 
     def skipped(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
         """A scaler found infinities and did not call the optimizer."""
-        beat = self._open(optimizer)
-        beat.skipped = True
+        data = self._open(optimizer)
+        data.skipped = True
         if loss_scale is not None:
-            beat.loss_scale = self._freight.put(loss_scale)
-        if beat.rates is None:
-            self._read_rates(beat)
-        self._take_losses(beat)
+            data.loss_scale = self._queue.put(loss_scale)
+        if data.rates is None:
+            self._read_rates(data)
+        self._take_losses(data)
         self._clips = []
         self._stepped.add(id(optimizer))
         if len(self._stepped) == len(self.optimizers):
             self.close_step()
 
     def scaler_will_step(self, optimizer: Optimizer, loss_scale: Tensor | None) -> None:
-        beat = self._open(optimizer)
-        beat.skipped = False
+        data = self._open(optimizer)
+        data.skipped = False
         if loss_scale is not None:
-            beat.loss_scale = self._freight.put(loss_scale)
+            data.loss_scale = self._queue.put(loss_scale)
 
     def close_step(self) -> None:
-        """The round is over: hand the beat on and start counting the next step."""
-        beat, self._beat = self._beat, None
+        """The round is over: hand the step's data on and start counting the next step."""
+        data, self._data = self._data, None
         self._stepped.clear()
-        if beat is None:
+        if data is None:
             return
         now = time.perf_counter()
         if self.last_end is not None:
-            beat.seconds = now - self.last_end
+            data.seconds = now - self.last_end
         self.last_end = now
-        if beat.part_moves:
+        if data.part_moves:
             self._part = (self._part + 1) % PARTS
-        self._governor.step_took(beat.step, beat.seconds)
+        self._budget.step_took(data.step, data.seconds)
         self.next_step += 1
-        self._finished(beat)
+        self._finished(data)
 
-    def reader_at_rest(self) -> Reader:
-        """Reads quiet steps of the only optimizer."""
+    def fast_path_reader(self) -> Reader:
+        """Reads fast-path steps of the only optimizer."""
         optimizer = self.optimizers[0]
         reader = self._readers[id(optimizer)]
         reader.expect(updates=self.want_updates, left_alone=leaves_gradients_alone(optimizer))
@@ -166,54 +166,54 @@ class StepListener:
     @property
     def idle(self) -> bool:
         """Between steps: nothing has been read that a new layout would not fit."""
-        return self._beat is None and not self._losses.in_step
+        return self._data is None and not self._losses.in_step
 
     # How each is read.
 
-    def _open(self, optimizer: Optimizer) -> Beat:
+    def _open(self, optimizer: Optimizer) -> StepData:
         if id(optimizer) in self._stepped:
             self.close_step()
-        if self._beat is None:
+        if self._data is None:
             step = self.next_step
-            cadence = self._governor.cadence
-            if cadence.quiet(step):
+            intervals = self._budget.intervals
+            if intervals.fast_steps(step):
                 self._updates_due = self._gradients_due = False
             else:
                 # An update is judged beside the gradient it came from, so both are read at its steps.
-                self._updates_due = self.want_updates and cadence.due("updates", step)
-                self._gradients_due = self._updates_due or (self._want_gradients and cadence.due("gradients", step))
-            self._beat = Beat(step, time.time(), self.layout, self.epoch)
-        return self._beat
+                self._updates_due = self.want_updates and intervals.due("updates", step)
+                self._gradients_due = self._updates_due or (self._want_gradients and intervals.due("gradients", step))
+            self._data = StepData(step, time.time(), self.layout, self.epoch)
+        return self._data
 
-    def _read_rates(self, beat: Beat) -> None:
+    def _read_rates(self, data: StepData) -> None:
         """The learning rate of every group of every optimizer, as this step is about to use it."""
         rates: dict[str, Number] = {}
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 owner = f"group_{len(rates)}" if rates else ""
                 rate = group["lr"]
-                rates[owner] = self._freight.put(rate.clone()) if isinstance(rate, Tensor) else rate
-        beat.rates = rates
+                rates[owner] = self._queue.put(rate.clone()) if isinstance(rate, Tensor) else rate
+        data.rates = rates
 
     def _parameters(self, optimizer: Optimizer) -> Sequence[Tensor]:
         members = self._members[id(optimizer)]
         mine = self.layout.parameters
         return mine if members is None else [mine[i] for i in members]
 
-    def _take_losses(self, beat: Beat) -> None:
+    def _take_losses(self, data: StepData) -> None:
         self._losses.in_step = False
-        heard = self._losses.take()
-        if heard.values:
-            put = self._freight.put
-            losses = [put(value) if isinstance(value, Tensor) else value for value in heard.values]
-            beat.losses = (*beat.losses, losses)
-            beat.divisors = (*beat.divisors, heard.divisors)
-        if heard.uncleared is not None:
-            beat.uncleared = heard.uncleared
+        observed = self._losses.take()
+        if observed.values:
+            put = self._queue.put
+            losses = [put(value) if isinstance(value, Tensor) else value for value in observed.values]
+            data.losses = (*data.losses, losses)
+            data.divisors = (*data.divisors, observed.divisors)
+        if observed.grads_not_zeroed is not None:
+            data.grads_not_zeroed = observed.grads_not_zeroed
 
-    def _read_gradients(self, optimizer: Optimizer, beat: Beat) -> None:
+    def _read_gradients(self, optimizer: Optimizer, data: StepData) -> None:
         if self._clips:
-            beat.clips, self._clips = (*beat.clips, *self._clips), []
+            data.clips, self._clips = (*data.clips, *self._clips), []
         if not self._gradients_due:
             return
         began = time.perf_counter()
@@ -223,62 +223,62 @@ class StepListener:
         scale = getattr(optimizer, "grad_scale", None)
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None:
-            beat.found_inf = self._freight.put(found_inf.clone())
+            data.found_inf = self._queue.put(found_inf.clone())
         read = Gradients(
             members=self._members[id(optimizer)],
-            squares=self._freight.put(squares),
+            squares=self._queue.put(squares),
             absent=absent,
-            scale=self._freight.put(scale.clone()) if isinstance(scale, Tensor) else None,
+            scale=self._queue.put(scale.clone()) if isinstance(scale, Tensor) else None,
         )
-        beat.gradients = (*beat.gradients, read)
-        self._governor.add("gradients", time.perf_counter() - began)
+        data.gradients = (*data.gradients, read)
+        self._budget.add("gradients", time.perf_counter() - began)
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
         parameters = self._parameters(optimizer)
         if not parameters:
             return
         began = time.perf_counter()
-        if self.staggers:
-            if id(optimizer) not in self._staggered:
-                self._staggered[id(optimizer)] = Staggered(parameters)
-            self._staggered[id(optimizer)].remember(parameters, self._part)
+        if self.updates_in_parts:
+            if id(optimizer) not in self._partial_updates:
+                self._partial_updates[id(optimizer)] = PartialUpdates(parameters)
+            self._partial_updates[id(optimizer)].remember(parameters, self._part)
         else:
             self._readers[id(optimizer)].remember(self.next_step)
         self._remembering = time.perf_counter() - began
 
     @property
-    def staggers(self) -> bool:
+    def updates_in_parts(self) -> bool:
         """Whether updates are measured part by part: a large model, and a budget that samples it anyway."""
-        return self._governor.budget is not None and self._size > WHOLE_UP_TO
+        return self._budget.limit is not None and self._size > WHOLE_UP_TO
 
-    def _read_part(self, optimizer: Optimizer, beat: Beat) -> None:
+    def _read_part(self, optimizer: Optimizer, data: StepData) -> None:
         began = time.perf_counter()
-        staggered, members = self._staggered[id(optimizer)], self._members[id(optimizer)]
+        partial_updates, members = self._partial_updates[id(optimizer)], self._members[id(optimizer)]
         members = np.arange(len(self.layout)) if members is None else members
-        put = self._freight.put
-        change, size, gradient = staggered.measure(self._parameters(optimizer), self._part)
+        put = self._queue.put
+        change, size, gradient = partial_updates.measure(self._parameters(optimizer), self._part)
         read = PartMoves(
             self._part,
-            members[staggered.places(self._part)],
+            members[partial_updates.places(self._part)],
             members,
-            staggered.last,
+            partial_updates.last,
             updates=put(change),
             weights=put(size),
             gradients=put(gradient),
         )
-        beat.part_moves = (*beat.part_moves, read)
-        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+        data.part_moves = (*data.part_moves, read)
+        self._budget.add("updates", time.perf_counter() - began + self._remembering)
 
-    def _read_moves(self, optimizer: Optimizer, beat: Beat) -> None:
-        if id(optimizer) in self._staggered:
-            self._read_part(optimizer, beat)
+    def _read_moves(self, optimizer: Optimizer, data: StepData) -> None:
+        if id(optimizer) in self._partial_updates:
+            self._read_part(optimizer, data)
             return
         began = time.perf_counter()
-        if (moves := self._readers[id(optimizer)].moves(beat.step)) is None:
+        if (moves := self._readers[id(optimizer)].moves(data.step)) is None:
             return
-        updates, weights = map(self._freight.put, moves)
-        beat.moves = (*beat.moves, Moves(self._members[id(optimizer)], updates, weights))
-        self._governor.add("updates", time.perf_counter() - began + self._remembering)
+        updates, weights = map(self._queue.put, moves)
+        data.moves = (*data.moves, Moves(self._members[id(optimizer)], updates, weights))
+        self._budget.add("updates", time.perf_counter() - began + self._remembering)
 
 
 def has_closure(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """The step of a GradScaler: the optimizer's own step runs within it, or was skipped since gradients overflowed.
 
-Which of the two it was shows when the scaler's step is over: the optimizer's hooks were heard, or they were not. An
+Which of the two it was shows when the scaler's step is over: the optimizer's hooks were observed, or they were not. An
 optimizer that does the scaling itself (a fused one) steps in any case, and looks for overflows on the device.
 """
 
@@ -11,23 +11,23 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Patient
+from bedside.collect.collector import WatchContext
 from bedside.collect.step.optimizer_step import StepListener
 
 
 class Scaling:
     """Tells the step listener of the loss scale, and of steps that were skipped."""
 
-    def __init__(self, patient: Patient, steps: StepListener) -> None:
-        self._patient = patient
+    def __init__(self, context: WatchContext, steps: StepListener) -> None:
+        self._context = context
         self._steps = steps
         self._waits_for: int | None = None  # id of the optimizer whose step is to come, if it comes
         self._scale: Tensor | None = None
 
     def before(self, scaler: Any, optimizer: Any) -> None:
         """The scaler's step begins."""
-        if optimizer in self._patient.optimizers and scaler.is_enabled():
-            self._patient.scaler = scaler
+        if optimizer in self._context.optimizers and scaler.is_enabled():
+            self._context.scaler = scaler
             self._waits_for = id(optimizer)
             self._scale = scaler._scale.clone() if scaler._scale is not None else None
             if getattr(optimizer, "_step_supports_amp_scaling", False):

@@ -1,4 +1,4 @@
-"""One step as it was heard: plain numbers, and tickets for those that are still on the device."""
+"""One step as it was observed: plain numbers, and pending values for those that are still on the device."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.collect.model.parameter_layout import Layout
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.step.clipping import ClipCall
 
 Members = NDArray[np.int64] | None  # positions in the layout; None: all
-Number = float | Ticket
+Number = float | PendingValue
 
 
 @dataclass(slots=True)
@@ -21,9 +21,9 @@ class Gradients:
     """Squared gradient norms of some parameters, as the optimizer saw them."""
 
     members: Members
-    squares: Ticket
+    squares: PendingValue
     absent: tuple[int, ...] = ()  # positions whose .grad was None
-    scale: Ticket | None = None  # still multiplied by this loss scale
+    scale: PendingValue | None = None  # still multiplied by this loss scale
 
 
 @dataclass(slots=True)
@@ -31,26 +31,26 @@ class Moves:
     """Squared norms of what a step changed and of the weights after it."""
 
     members: Members
-    updates: Ticket
-    weights: Ticket
+    updates: PendingValue
+    weights: PendingValue
 
 
 @dataclass(slots=True)
 class PartMoves:
-    """The same for one part of the parameters, with the gradient of that part; see stagger.py."""
+    """The same for one part of the parameters, with the gradient of that part; see `partial_updates.py`."""
 
     part: int
     places: NDArray[np.int64]  # positions in the layout of those that the part touches
     members: NDArray[np.int64]  # positions of all that this optimizer holds,
     last: NDArray[np.int64]  # and the part that completes each of them
-    updates: Ticket
-    weights: Ticket
-    gradients: Ticket
+    updates: PendingValue
+    weights: PendingValue
+    gradients: PendingValue
 
 
 @dataclass(slots=True)
-class Beat:
-    """Everything heard about one step. An uneventful one is a handful of numbers: it is made at every step."""
+class StepData:
+    """Everything known about one step. An uneventful one is a handful of numbers: it is made at every step."""
 
     step: int
     time: float
@@ -59,17 +59,17 @@ class Beat:
     seconds: float = float("nan")
     losses: Sequence[Sequence[Number]] = ()  # per optimizer, its micro-batches
     divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
-    uncleared: bool | None = None
+    grads_not_zeroed: bool | None = None
     rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
     clips: Sequence[tuple[ClipCall, Number]] = ()
     gradients: Sequence[Gradients] = ()
     moves: Sequence[Moves] = ()
     part_moves: Sequence[PartMoves] = ()
-    loss_scale: Ticket | None = None
-    found_inf: Ticket | None = None  # a fused optimizer was told to skip
+    loss_scale: PendingValue | None = None
+    found_inf: PendingValue | None = None  # a fused optimizer had to skip
     skipped: bool | None = None  # None: there is no scaler
 
 
 def number(value: Number) -> float:
-    """The number itself, or what its ticket was good for."""
-    return value.number if isinstance(value, Ticket) else value
+    """The number itself, or what its pending value was good for."""
+    return value.number if isinstance(value, PendingValue) else value

@@ -1,4 +1,4 @@
-"""From beats to rows: the numbers of many steps are fetched in one go and written as the vitals they are."""
+"""From steps to rows: the numbers of many steps are fetched in one go and written as the vitals they are."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading import norm_rows as norms
-from bedside.collect.reading.device_queue import Freight, Ticket
+from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
 from bedside.collect.step.clipping import Clipped, clipped
-from bedside.collect.step.common_rows import Rows, Stretch, core
-from bedside.collect.step.fast_path import Block
+from bedside.collect.step.common_rows import Rows, StepBatch, core
+from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.loss import Accumulation, Divisors
-from bedside.collect.step.step_data import Beat, Number, number
+from bedside.collect.step.step_data import Number, StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -25,8 +25,8 @@ Write = Callable[[str, Sequence[Key], list[int], list[float], Rows, str], None]
 SCALER = [("loss_scale", ""), ("skipped", "")]
 
 
-class Pulse:
-    """Keeps beats until `flush`, then turns them into rows of the record's metric sets."""
+class StepRows:
+    """Keeps steps until `flush`, then turns them into rows of the record's metric sets."""
 
     def __init__(self, write: Write) -> None:
         self.accumulation = Accumulation()
@@ -35,7 +35,7 @@ class Pulse:
         self.watched_steps = 0
         self.alarming = False  # a loss that is not finite is among what waits, and it is the first
         self._write = write
-        self._waiting: list[Beat | Stretch] = []
+        self._waiting: list[StepData | StepBatch] = []
         self._steps = 0
         self._all_finite = True
         self._round: Round | None = None
@@ -44,16 +44,18 @@ class Pulse:
         """How many steps wait."""
         return self._steps
 
-    def rest(self, block: Block, freight: Freight) -> None:
-        """A stretch of quiet steps."""
+    def add_batch(self, block: FastSteps, queue: DeviceQueue) -> None:
+        """Consecutive fast-path steps."""
         if len(block):
-            self._waiting.append(Stretch.of(block, freight))
+            self._waiting.append(StepBatch.of(block, queue))
             self._steps += len(block)
 
-    def add(self, beat: Beat) -> None:
-        self._waiting.append(beat)
+    def add(self, data: StepData) -> None:
+        self._waiting.append(data)
         self._steps += 1
-        finite = all(each - each == 0 for values in beat.losses for each in values if not isinstance(each, Ticket))
+        finite = all(
+            each - each == 0 for values in data.losses for each in values if not isinstance(each, PendingValue)
+        )
         self.alarming |= self._all_finite and not finite
         self._all_finite = finite
 
@@ -62,17 +64,17 @@ class Pulse:
         self.watched_steps = 0
 
     def flush(self) -> Rows:
-        """Write what waited on the freight that was just unloaded; returns the losses."""
+        """Write what waited on the device queue that was just unloaded; returns the losses."""
         waiting, self._waiting, self._steps, self.alarming = self._waiting, [], 0, False
         if not waiting:
             return np.empty(0)
-        beats = [each for each in waiting if isinstance(each, Beat)]
+        steps_data = [each for each in waiting if isinstance(each, StepData)]
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
-        skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in beats}
-        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in beats}
+        skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in steps_data}
+        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in steps_data}
         rows = core(waiting, clips, self._loss)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
-        self._scaler([(b, skipped[b.step]) for b in beats if b.skipped is not None])
+        self._scaler([(b, skipped[b.step]) for b in steps_data if b.skipped is not None])
         for read in _reads(waiting, skipped, clips):
             self._norms(read)
         return rows.losses
@@ -84,17 +86,17 @@ class Pulse:
         self.divided = self.divided if divided is None else divided
         return loss
 
-    def _scaler(self, beats: Sequence[tuple[Beat, bool]]) -> None:
-        if beats:
-            scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in beats]
-            rows = np.asarray([scales, [float(skip) for _, skip in beats]]).T
-            self._write("scaler", SCALER, [b.step for b, _ in beats], [b.time for b, _ in beats], rows, "f8")
+    def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
+        if steps_data:
+            scales = [MISSING if b.loss_scale is None else b.loss_scale.number for b, _ in steps_data]
+            rows = np.asarray([scales, [float(skip) for _, skip in steps_data]]).T
+            self._write("scaler", SCALER, [b.step for b, _ in steps_data], [b.time for b, _ in steps_data], rows, "f8")
 
-    def _fused_skip(self, beat: Beat) -> bool:
-        return beat.found_inf is not None and beat.found_inf.number > 0
+    def _fused_skip(self, data: StepData) -> bool:
+        return data.found_inf is not None and data.found_inf.number > 0
 
-    def _norms(self, read: Read | Beat) -> None:
-        if isinstance(read, Beat):
+    def _norms(self, read: Read | StepData) -> None:
+        if isinstance(read, StepData):
             self._part(read)
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
@@ -108,12 +110,12 @@ class Pulse:
             columns = norms.owned(norms.OWNED_MOVES, layout)
             self._rows("owned_moves", columns, read, norms.owned_moves(layout, *moves), "f4", read.moved)
 
-    def _part(self, beat: Beat) -> None:
+    def _part(self, data: StepData) -> None:
         """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
-        layout, part = beat.layout, beat.part_moves[0].part
+        layout, part = data.layout, data.part_moves[0].part
         if part == 0:
             last = np.zeros(len(layout), np.int64)
-            for each in beat.part_moves:
+            for each in data.part_moves:
                 last[each.members] = each.last
             self._round = Round(layout, last)
         now = self._round
@@ -121,11 +123,11 @@ class Pulse:
             self._round = None
             return
         now.expected += 1
-        for each in beat.part_moves:
+        for each in data.part_moves:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
         updates, weights, gradients = now.sums[:, np.newaxis]
         complete = now.complete(part)
-        when = [beat.step], [beat.time]
+        when = [data.step], [data.time]
         if complete.any():
             owned = norms.owned_moves(layout, weights, updates, gradients)
             owned[:, np.tile(~complete, len(norms.OWNED_MOVES))] = MISSING
@@ -151,25 +153,25 @@ class Pulse:
 
 
 def _reads(
-    waiting: Sequence[Beat | Stretch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
-) -> Iterator[Read | Beat]:
-    """What was read of gradients and updates, in the order of the steps; beats of one layout together, whatever quiet
-    steps were between them. A beat that measured a part of the updates comes once more by itself."""
-    together: list[Beat] = []
+    waiting: Sequence[StepData | StepBatch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
+) -> Iterator[Read | StepData]:
+    """What was read of gradients and updates, in the order of the steps; steps of one layout together, whatever
+    fast-path steps were between them. A step's data that measured a part of the updates comes once more by itself."""
+    together: list[StepData] = []
     for each in [*waiting, None]:
-        if isinstance(each, Beat) and (skipped[each.step] or not each.gradients):
+        if isinstance(each, StepData) and (skipped[each.step] or not each.gradients):
             continue
-        if isinstance(each, Stretch) and each.block.layout is None:
+        if isinstance(each, StepBatch) and each.block.layout is None:
             continue
-        if together and not (isinstance(each, Beat) and each.layout is together[0].layout):
-            yield norms.of_beats([(beat, clips[beat.step]) for beat in together])
-            yield from (beat for beat in together if beat.part_moves)
+        if together and not (isinstance(each, StepData) and each.layout is together[0].layout):
+            yield norms.of_steps([(data, clips[data.step]) for data in together])
+            yield from (data for data in together if data.part_moves)
             together = []
-        if isinstance(each, Beat):
+        if isinstance(each, StepData):
             together.append(each)
         elif each is not None and each.block.layout is not None:
-            yield norms.of_stretch(each, each.block.layout)
+            yield norms.of_batch(each, each.block.layout)
 
 
-def _clipped(beat: Beat) -> Clipped | None:
-    return clipped([(call, number(total)) for call, total in beat.clips]) if beat.clips else None
+def _clipped(data: StepData) -> Clipped | None:
+    return clipped([(call, number(total)) for call, total in data.clips]) if data.clips else None

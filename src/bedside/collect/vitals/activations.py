@@ -1,10 +1,10 @@
 """What modules and non-linearities put out: mean, RMS, extremes, zeros, saturation, NaN, and how much it varies.
 
 Of every output a few thousand elements are looked at, spread over samples and units (`sample.py`). While the forward
-runs outputs are only kept; when it leaves they are read together (`summaries.py`), so that the cost is a few calls per
-forward and not per module. An output that is overwritten in place before the forward leaves (`ReLU(inplace=True)` after
-it) would be read too late: its version counter tells, the reading is dropped, and from then on such an output is copied
-at once.
+runs outputs are only kept; when it leaves they are read together (`output_summaries.py`), so that the cost is a few
+calls per forward and not per module. An output that is overwritten in place before the forward leaves
+(`ReLU(inplace=True)` after it) would be read too late: its version counter tells, the reading is dropped, and from then
+on such an output is copied at once.
 """
 
 from __future__ import annotations
@@ -17,86 +17,88 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.hooks.function_calls import Eavesdropper
-from bedside.collect.hooks.module_outputs import ModuleCalls, keeping
+from bedside.collect.hooks.function_calls import FunctionCalls
+from bedside.collect.hooks.module_outputs import ModuleCalls, keeping_cost
 from bedside.collect.model.nonlinearities import FUNCTIONS, MODULES
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients, floating_in
-from bedside.collect.reading.observed_outputs import ENTRIES, Heard, Plan
+from bedside.collect.reading.observed_outputs import ENTRIES, Observed, Plan
 from bedside.collect.reading.output_summaries import SUMMARY, Sheets, Stack
 from bedside.record.missing import MISSING
 from bedside.record.run import Event, Key
 
 
 class Activations(Collector):
-    """Hears every module and every non-linearity of a sampled forward."""
+    """Observes every module and every non-linearity of a sampled forward."""
 
     name = "activations"
     vitals = SUMMARY
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._ear = Eavesdropper(FUNCTIONS, self._called)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._function_calls = FunctionCalls(FUNCTIONS, self._called)
         self._calls: ModuleCalls | None = None
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []  # ENTRIES for each output: tuples would keep the garbage collector busy
         self._copies: dict[int, Tensor] = {}  # of those that are known to be overwritten
-        self._entered: nn.Module | None = None
+        self._forward_begins: nn.Module | None = None
         self._plans: dict[nn.Module | None, Plan] = {}  # by the module that was entered
         self._kinds: dict[str, str] = {}
-        self._told_kinds = 0
+        self._reported_kinds = 0
         self._overwritten: set[tuple[int, str]] = set()  # whose outputs are: module and function
         self._owners: dict[str, None] = {}  # in the order of the first forward: the front of the network first
         self._columns: list[Key] = []
-        self._read: list[tuple[Sheets | Stack, Ticket]] = []
-        self._waiting: list[tuple[int, list[tuple[Sheets | Stack, Ticket]]]] = []
+        self._read: list[tuple[Sheets | Stack, PendingValue]] = []
+        self._waiting: list[tuple[int, list[tuple[Sheets | Stack, PendingValue]]]] = []
         self._turn = 0
 
-    def reads(self, forward: Forward) -> bool:
+    def begin_reading(self, forward: Forward) -> bool:
         began = time.perf_counter()
         if self._calls is None:
             self._calls = self._get_to_know()
         self._turn += 1
-        self._entered = forward.module
-        self._ear.on()
+        self._forward_begins = forward.module
+        self._function_calls.on()
         self._calls.on(forward.module)
-        self.spent += time.perf_counter() - began
+        self.hook_seconds += time.perf_counter() - began
         return True
 
     def _get_to_know(self) -> ModuleCalls:
         self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
         if not any(isinstance(m, tuple(MODULES)) and type(m) not in MODULES for m in self.model.modules()):
-            # What nn.ReLU returns is heard from the module: who called F.relu need not be found out.
-            self._ear.deaf_to = frozenset(id(getattr(each.forward, "__code__", None)) for each in MODULES)
+            # What nn.ReLU returns is observed from the module: who called F.relu need not be found out.
+            self._function_calls.ignored_callers = frozenset(
+                id(getattr(each.forward, "__code__", None)) for each in MODULES
+            )
         named = [m for m in self.model.modules() if self._names[id(m)]]  # the root's output is not read
         return ModuleCalls([m for m in named if not _hands_on(m)], self._returned)
 
-    def read(self) -> None:
+    def end_reading(self) -> None:
         began = time.perf_counter()
-        self._let_go()
+        self._release()
         kept, self._kept = self._kept, []
         copies, self._copies = self._copies, {}
-        if self._ear.error is not None:
-            raise self._ear.error
-        heard = Heard(kept, copies)
+        if self._function_calls.error is not None:
+            raise self._function_calls.error
+        observed = Observed(kept, copies)
         with NoGradients():
-            for reader in self._plan(heard).readers:
-                self._read.append((reader, self.freight.put(reader.read(heard.tensors, self._turn))))
-        self.spent += keeping() * len(heard.tensors) + time.perf_counter() - began
+            for reader in self._plan(observed).readers:
+                self._read.append((reader, self.queue.put(reader.read(observed.tensors, self._turn))))
+        self.hook_seconds += keeping_cost() * len(observed.tensors) + time.perf_counter() - began
 
-    def _plan(self, heard: Heard) -> Plan:
-        plan = self._plans.get(self._entered)
-        if plan is None or heard.overwritten or not plan.fits(heard):
-            plan = Plan(heard, self._names)
+    def _plan(self, observed: Observed) -> Plan:
+        plan = self._plans.get(self._forward_begins)
+        if plan is None or observed.overwritten or not plan.fits(observed):
+            plan = Plan(observed, self._names)
             self._owners |= dict.fromkeys(plan.owners)
             self._kinds = plan.kinds | self._kinds
-            if heard.overwritten:  # next time they are copied, and read
-                self._overwritten |= {(id(heard.modules[at]), heard.functions[at]) for at in heard.overwritten}
+            if observed.overwritten:  # next time they are copied, and read
+                self._overwritten |= {(id(observed.modules[at]), observed.functions[at]) for at in observed.overwritten}
             else:
-                self._plans[self._entered] = plan
+                self._plans[self._forward_begins] = plan
         return plan
 
     def detach(self, step: int) -> None:
@@ -105,15 +107,15 @@ class Activations(Collector):
             self._waiting.append((step, read))
 
     def end(self) -> None:
-        self._let_go()
+        self._release()
 
     def events(self) -> Iterable[Event]:
-        if len(self._kinds) > self._told_kinds:
-            self._told_kinds = len(self._kinds)
-            yield Event(self.patient.step, "nonlinearities", dict(self._kinds), time.time())
+        if len(self._kinds) > self._reported_kinds:
+            self._reported_kinds = len(self._kinds)
+            yield Event(self.context.step, "nonlinearities", dict(self._kinds), time.time())
 
-    def _let_go(self) -> None:
-        self._ear.off()
+    def _release(self) -> None:
+        self._function_calls.off()
         if self._calls is not None:
             self._calls.off()
 
@@ -129,7 +131,7 @@ class Activations(Collector):
                 for tensor in floating_in(output)[:1]:
                     self._keep(module, "", tensor)
         except Exception as error:
-            self._ear.error = error
+            self._function_calls.error = error
 
     def _keep(self, module: nn.Module | None, function: str, tensor: Tensor) -> None:
         if tensor.is_inference() or (self._overwritten and (id(module), function) in self._overwritten):
@@ -146,12 +148,12 @@ class Activations(Collector):
         if len(self._columns) != len(self.vitals) * len(place):
             self._columns = [(vital, owner) for vital in self.vitals for owner in place]
         values = np.full((len(waiting), len(self.vitals), len(place)), MISSING)
-        found: dict[Sheets | Stack, list[tuple[int, Ticket]]] = defaultdict(list)
+        found: dict[Sheets | Stack, list[tuple[int, PendingValue]]] = defaultdict(list)
         for row, (_, read) in enumerate(waiting):
-            for reader, ticket in read:
-                found[reader].append((row, ticket))
+            for reader, pending in read:
+                found[reader].append((row, pending))
         for reader, readings in found.items():
-            numbers = reader.finished(np.stack([ticket.numbers for _, ticket in readings]))
+            numbers = reader.finished(np.stack([pending.numbers for _, pending in readings]))
             rows = np.asarray([row for row, _ in readings])
             owners = np.asarray([place[owner] for owner in reader.owners])
             values[rows[:, None], :, owners] = numbers.transpose(0, 2, 1)
@@ -159,5 +161,5 @@ class Activations(Collector):
 
 
 def _hands_on(module: nn.Module) -> bool:
-    """Whether it returns what its last child returned, where that is heard anyway."""
+    """Whether it returns what its last child returned, where that is observed anyway."""
     return type(module) is nn.Sequential and len(module) > 0 and not module._forward_hooks

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.leaked_future import token_tensors
 from bedside.record.run import Event
 
-LOOKS = 3  # batches: all must agree
+MAX_LOOKS = 3  # batches: all must agree
 LOSSES = ("cross_entropy", "nll_loss")
 
 
@@ -29,15 +29,15 @@ class AnswersInPlace(Collector):
 
     name = "answers in place"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._forward: Forward | None = None
         self._looked = 0
-        self._waiting: list[tuple[int, Ticket]] = []
+        self._waiting: list[tuple[int, PendingValue]] = []
 
     def attach(self, step: int) -> None:
-        self._due = self._looked < LOOKS
+        self._due = self._looked < MAX_LOOKS
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if self._due and forward.grad and not forward.validating:
@@ -54,15 +54,15 @@ class AnswersInPlace(Collector):
             self._due, self._forward = False, None
             self._looked += 1
             answers = target.detach().reshape(-1)
-            self._waiting.append((self.patient.step, self.freight.put(compared(tables[0].reshape(-1), answers))))
+            self._waiting.append((self.context.step, self.queue.put(compared(tables[0].reshape(-1), answers))))
 
     def detach(self, step: int) -> None:
         self._due, self._forward = False, None
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, ticket in waiting:
-            asked, same, kinds, padded = (float(number) for number in ticket.numbers)
+        for step, pending in waiting:
+            asked, same, kinds, padded = (float(number) for number in pending.numbers)
             facts = {"asked": int(asked), "same": same, "kinds": int(kinds), "padded": padded}
             yield Event(step, "answers_in_place", facts, time.time())
 

@@ -18,17 +18,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.hooks.function_calls import Eavesdropper
+from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.model.nonlinearities import Numbered
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
 QUERIES = 16  # of one sequence: 0.6 % of a small language model's step (measured), and all rows 13 %
-FEWEST_KEYS = 4  # visible: with fewer there is little to choose from
+MIN_KEYS = 4  # visible: with fewer there is little to choose from
 DIRAC = 0.1  # of the largest entropy: 97 % of the weight is on one of a hundred keys
 UNIFORM = 0.95  # of the largest entropy: no key has more than a small multiple of its share
 VITALS = ("attention_entropy", "attention_dirac", "attention_uniform")
@@ -36,47 +36,47 @@ FUNCTIONS = ((F, "scaled_dot_product_attention"), (F, "softmax"), (torch, "softm
 
 
 class Attention(Collector):
-    """Hears scaled_dot_product_attention, and softmax over what looks like attention scores."""
+    """Observes scaled_dot_product_attention, and softmax over what looks like attention scores."""
 
     name = "attention"
     vitals = VITALS
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._ear = Eavesdropper(FUNCTIONS, self._heard)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._function_calls = FunctionCalls(FUNCTIONS, self._observed)
         self._names: dict[int, str] = {}
         self._numbered = Numbered()
         self._found: list[tuple[str, Tensor]] = []
-        self._waiting: list[tuple[int, list[tuple[str, int]], Ticket]] = []
+        self._waiting: list[tuple[int, list[tuple[str, int]], PendingValue]] = []
         self._turn = 0
 
-    def reads(self, forward: Forward) -> bool:
+    def begin_reading(self, forward: Forward) -> bool:
         began = time.perf_counter()
         if not self._names:
             self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
         self._numbered = Numbered()
         self._turn += 1
-        self._ear.on()
-        self.spent += time.perf_counter() - began
+        self._function_calls.on()
+        self.hook_seconds += time.perf_counter() - began
         return True
 
-    def read(self) -> None:
-        self._ear.off()
-        if self._ear.error is not None:
-            raise self._ear.error
+    def end_reading(self) -> None:
+        self._function_calls.off()
+        if self._function_calls.error is not None:
+            raise self._function_calls.error
 
     def detach(self, step: int) -> None:
         if self._found:
             began = time.perf_counter()
             found, self._found = self._found, []
             heads = [(owner, len(each)) for owner, each in found]
-            self._waiting.append((step, heads, self.freight.put(torch.cat([each for _, each in found]))))
-            self.spent += time.perf_counter() - began
+            self._waiting.append((step, heads, self.queue.put(torch.cat([each for _, each in found]))))
+            self.hook_seconds += time.perf_counter() - began
 
     def end(self) -> None:
-        self._ear.off()
+        self._function_calls.off()
 
-    def _heard(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
+    def _observed(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
         name = self._names.get(id(module), "" if module is None else None)
         if name is None:
             return
@@ -90,12 +90,12 @@ class Attention(Collector):
             owner = self._numbered(name or "attention")
             if owner is not None:
                 self._found.append((owner, read))
-        self.spent += time.perf_counter() - began
+        self.hook_seconds += time.perf_counter() - began
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
-        for step, layers, ticket in waiting:
-            per_head = ticket.numbers.reshape(-1, len(VITALS))
+        for step, layers, pending in waiting:
+            per_head = pending.numbers.reshape(-1, len(VITALS))
             columns: list[Key] = []
             values: list[float] = []
             start = 0
@@ -126,7 +126,7 @@ def of_call(
     enable_gqa: bool = False,
 ) -> Tensor | None:
     """Per head: mean entropy, share of near-Dirac and of near-uniform queries, from the arguments of the call."""
-    if query.dim() < 3 or key.shape[-2] < FEWEST_KEYS:
+    if query.dim() < 3 or key.shape[-2] < MIN_KEYS:
         return None
     one = _one_sequence(query, turn).float(), _one_sequence(key, turn).float()
     queries, keys = one
@@ -148,7 +148,7 @@ def of_call(
 def of_weights(output: Any, args: Any, kwargs: Any, turn: int) -> Tensor | None:
     """The same from weights that a softmax has made: (batch, heads, queries, keys), or (batch · heads, …)."""
     dimension = kwargs.get("dim", args[1] if len(args) > 1 else None)
-    looks_like_it = isinstance(output, Tensor) and output.dim() in (3, 4) and output.shape[-1] >= FEWEST_KEYS
+    looks_like_it = isinstance(output, Tensor) and output.dim() in (3, 4) and output.shape[-1] >= MIN_KEYS
     if not looks_like_it or dimension not in (-1, output.dim() - 1) or not output.is_floating_point():
         return None
     if output.dim() == 3 and output.shape[-1] != output.shape[-2]:
@@ -162,7 +162,7 @@ def of_weights(output: Any, args: Any, kwargs: Any, turn: int) -> Tensor | None:
 def summary(weights: Tensor, visible: Tensor) -> Tensor:
     """(heads, 3) from weights (heads, queries, keys); NaN for a head none of whose queries had a choice."""
     entropy = -torch.special.xlogy(weights, weights).sum(-1)
-    counted = visible >= FEWEST_KEYS
+    counted = visible >= MIN_KEYS
     relative = torch.where(counted, entropy / visible.clamp(min=2).double().log().float(), torch.nan)
     number = counted.sum(-1)
     return torch.stack(

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
 
@@ -26,21 +26,21 @@ class ConstantWeights(Collector):
     name = "constant weights"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._looked = patient.step > 0  # a resumed run began long ago
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._looked = context.step > 0  # a resumed run began long ago
         self._names: list[str] = []
-        self._ranges: Ticket | None = None
+        self._ranges: PendingValue | None = None
 
     def step_begins(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
         if self._looked:
             return
         self._looked = True
         layers = {name: module.weight for name, module in self.model.named_modules() if has_units(module)}
-        if layers and self.patient.step == 0:
+        if layers and self.context.step == 0:
             self._names = [plain_name(name) for name in layers]
             ranges = [torch.stack(each.detach().aminmax()).double() for each in layers.values()]
-            self._ranges = self.freight.put(torch.stack([each.to(ranges[0].device) for each in ranges]))
+            self._ranges = self.queue.put(torch.stack([each.to(ranges[0].device) for each in ranges]))
 
     def events(self) -> Iterable[Event]:
         if self._ranges is None:

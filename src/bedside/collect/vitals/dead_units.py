@@ -2,7 +2,7 @@
 
 Dead is a property of a unit over many batches, not of one: in a healthy ReLU layer half of all outputs are zero, and a
 unit that is silent for one batch may speak for the next. So for every unit it is counted how many positions (samples,
-pixels, tokens) have gone by since it was last active (`silence.py`).
+pixels, tokens) have gone by since it was last active (`unit_inactivity.py`).
 
 Outputs are kept while the forward runs and looked at when it is over, those of one batch side by side. One that is
 overwritten before that is noticed by its version; then the sample is dropped, and from then on outputs are copied.
@@ -19,15 +19,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.hooks.function_calls import Eavesdropper
-from bedside.collect.hooks.module_outputs import keeping
+from bedside.collect.hooks.function_calls import FunctionCalls
+from bedside.collect.hooks.module_outputs import keeping_cost
 from bedside.collect.model.nonlinearities import DYING, Numbered, call_name
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients
-from bedside.collect.reading.unit_inactivity import Layer, Sample, Silence, end_to_end
+from bedside.collect.reading.unit_inactivity import Layer, Sample, UnitInactivity, end_to_end
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -45,33 +45,33 @@ class Call(NamedTuple):
 
 
 class DeadUnits(Collector):
-    """Hears every call of a ReLU-like function in a sampled forward."""
+    """Observes every call of a ReLU-like function in a sampled forward."""
 
     name = "dead_units"
     vitals = VITALS
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._ear = Eavesdropper(DYING, self._heard)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._function_calls = FunctionCalls(DYING, self._observed)
         self._names: dict[int, str] = {}
         self._calls: list[Call] = []
         self._copies = False  # outputs are overwritten before the forward is over
         self._plan: Plan | None = None
-        self._silence = Silence()
+        self._inactivity = UnitInactivity()
         self._samples: list[Sample] = []  # of this step
-        self._waiting: list[tuple[int, list[Layer], Ticket]] = []
+        self._waiting: list[tuple[int, list[Layer], PendingValue]] = []
         self._turn = 0
 
-    def reads(self, forward: Forward) -> bool:
+    def begin_reading(self, forward: Forward) -> bool:
         began = time.perf_counter()
         if not self._names:
             self._names = {id(m): plain_name(name) for name, m in self.model.named_modules()}
         self._turn += 1
-        self._ear.on()
-        self.spent += time.perf_counter() - began
+        self._function_calls.on()
+        self.hook_seconds += time.perf_counter() - began
         return True
 
-    def _heard(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
+    def _observed(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
         if isinstance(output, Tensor):
             if self._copies:
                 self._calls.append(Call(module, function, output.detach().clone(), None))
@@ -79,12 +79,12 @@ class DeadUnits(Collector):
                 version = None if output.is_inference() else output._version
                 self._calls.append(Call(module, function, output, version))
 
-    def read(self) -> None:
+    def end_reading(self) -> None:
         began = time.perf_counter()
-        self._ear.off()
+        self._function_calls.off()
         calls, self._calls = self._calls, []
-        if self._ear.error is not None:
-            raise self._ear.error
+        if self._function_calls.error is not None:
+            raise self._function_calls.error
         if any(each.version is not None and each.output._version != each.version for each in calls):
             self._copies = True
         elif calls:
@@ -93,22 +93,22 @@ class DeadUnits(Collector):
                     self._plan = Plan(calls, self._names)
                 if self._plan.layers:
                     self._samples.append(self._plan.read(calls, self._turn))
-        self.spent += keeping() * len(calls) + time.perf_counter() - began
+        self.hook_seconds += keeping_cost() * len(calls) + time.perf_counter() - began
 
     def detach(self, step: int) -> None:
         if self._samples:
             samples, self._samples = self._samples, []
             layers = [layer for sample in samples for layer in sample.layers]
-            self._waiting.append((step, layers, self.freight.put(self._silence.add(samples))))
+            self._waiting.append((step, layers, self.queue.put(self._inactivity.add(samples))))
 
     def end(self) -> None:
-        self._ear.off()
+        self._function_calls.off()
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
         for layers, alike in groupby(waiting, key=lambda each: each[1]):
             samples = list(alike)
-            counts = np.stack([ticket.numbers.reshape(len(layers), 3) for _, _, ticket in samples])
+            counts = np.stack([pending.numbers.reshape(len(layers), 3) for _, _, pending in samples])
             units = np.asarray([units for _, units in layers], np.float64)
             alive, dead, known = counts[:, :, 0], counts[:, :, 1], counts[:, :, 2] > 0
             table = np.stack([dead / units, dead, units - alive - np.where(known, dead, 0), alive], axis=1)

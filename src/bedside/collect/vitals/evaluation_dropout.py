@@ -1,6 +1,6 @@
 """Is dropout at work in evaluation? `F.dropout(x)` drops by default, whatever mode the module is in.
 
-The first evaluation forwards (evaluation mode, no gradients) are listened to: a dropout function that is called there
+The first evaluation forwards (evaluation mode, no gradients) are observed: a dropout function that is called there
 with a rate above zero and told to drop makes every evaluation another network's. Attention that is given a `dropout_p`
 does the same.
 """
@@ -14,13 +14,13 @@ from typing import Any
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward, Hook
-from bedside.collect.hooks.function_calls import Eavesdropper
+from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.record.run import Event
 
-LOOKS = 4  # evaluation forwards: a network drops at each of them or at none
+MAX_LOOKS = 4  # evaluation forwards: a network drops at each of them or at none
 FUNCTIONS = tuple(
     (F, name) for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 )
@@ -28,28 +28,33 @@ ATTENTION = (F, "scaled_dot_product_attention")
 
 
 class EvaluationDropout(Collector):
-    """Listens to the first evaluation forwards for dropout that drops."""
+    """Observes the first evaluation forwards for dropout that drops."""
 
     name = "evaluation dropout"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._calls = Eavesdropper((*FUNCTIONS, ATTENTION), self._heard)
-        self._leaving: Any = None
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._calls = FunctionCalls((*FUNCTIONS, ATTENTION), self._observed)
+        self._exit_handle: Any = None
         self._looked = 0
         self._found: dict[str, tuple[str, float]] = {}  # where, and by what with which rate
         self._news: list[Event] = []
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         evaluates = not forward.training and (forward.validating or not forward.grad)
-        if not evaluates or self._looked >= LOOKS or self._leaving is not None or self.patient.door.compiled:
+        if (
+            not evaluates
+            or self._looked >= MAX_LOOKS
+            or self._exit_handle is not None
+            or self.context.forward_hooks.compiled
+        ):
             return
         self._looked += 1
         self._calls.on()
-        self._leaving = forward.module.register_forward_hook(Hook(self._left), always_call=True)
+        self._exit_handle = forward.module.register_forward_hook(Hook(self._stop_sampling), always_call=True)
 
-    def _heard(self, name: str, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
+    def _observed(self, name: str, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
         if name == ATTENTION[1]:
             rate = kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0)
             drops = True
@@ -59,19 +64,19 @@ class EvaluationDropout(Collector):
         if drops and isinstance(rate, int | float) and rate > 0:
             self._found.setdefault(self._name_of(caller), (name, float(rate)))
 
-    def _left(self, *_: Any) -> None:
+    def _stop_sampling(self, *_: Any) -> None:
         self.end()
         if self._found:
             function, rate = next(iter(self._found.values()))
             facts = {"where": list(self._found)[:20], "function": function, "rate": rate}
-            self._news.append(Event(self.patient.step, "evaluation_dropout", facts, time.time()))
-            self._looked, self._found = LOOKS, {}
+            self._news.append(Event(self.context.step, "evaluation_dropout", facts, time.time()))
+            self._looked, self._found = MAX_LOOKS, {}
 
     def end(self) -> None:
         self._calls.off()
-        if self._leaving is not None:
-            self._leaving.remove()
-            self._leaving = None
+        if self._exit_handle is not None:
+            self._exit_handle.remove()
+            self._exit_handle = None
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []

@@ -13,14 +13,14 @@ from typing import Any
 
 import torch
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.collect.vitals.inputs import statistics
 from bedside.record.run import Event
 
-LOOKS = 20  # evaluations: the pipeline does not change later
+MAX_LOOKS = 20  # evaluations: the pipeline does not change later
 
 
 class EvaluationInputs(Collector):
@@ -29,32 +29,32 @@ class EvaluationInputs(Collector):
     name = "evaluation inputs"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._looked = 0
         self._read: tuple[int, int, Any] | None = None  # step, numbers in the batch, its statistics
-        self._waiting: list[tuple[int, int, Ticket]] = []
+        self._waiting: list[tuple[int, int, PendingValue]] = []
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         evaluates = forward.validating or not forward.grad
-        if not evaluates or self._looked >= LOOKS:
+        if not evaluates or self._looked >= MAX_LOOKS:
             return
-        if self._read is not None and self._read[0] == self.patient.step:
+        if self._read is not None and self._read[0] == self.context.step:
             return
         inputs = floating_in(list(tensors_in((forward.args, forward.kwargs))))
         if inputs and inputs[0].dim():
-            self._read = (self.patient.step, inputs[0].numel(), statistics(inputs[:1], 0))
+            self._read = (self.context.step, inputs[0].numel(), statistics(inputs[:1], 0))
 
     def metrics_logged(self, vitals: Sequence[str]) -> None:  # type: ignore[override]
         read, self._read = self._read, None
         if read is not None and any(vital.startswith("val/") for vital in vitals):
             step, size, numbers = read
             self._looked += 1
-            self._waiting.append((step, size, self.freight.put(torch.as_tensor(numbers))))
+            self._waiting.append((step, size, self.queue.put(torch.as_tensor(numbers))))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, size, ticket in waiting:
-            mean, spread, largest, bad = (float(number) for number in ticket.numbers)
+        for step, size, pending in waiting:
+            mean, spread, largest, bad = (float(number) for number in pending.numbers)
             facts = {"mean": mean, "std": spread, "max": largest, "nonfinite": bad > 0, "size": size}
             yield Event(step, "evaluation_input", facts, time.time())

@@ -1,8 +1,8 @@
 """Where a NaN was born: the forward whose loss is not finite is run once more, with every module checked.
 
 On healthy steps this costs a look at the loss. When the loss of a backward is NaN or infinite, the batch is still there
-and the weights have not been moved by it yet, so the same forward is rehearsed (`rehearsal.py`: no gradients, nothing
-changed) and the first module is named that was given finite numbers and returned others. The rehearsal tells apart:
+and the weights have not been moved by it yet, so the same forward is re-run (`silent re-run.py`: no gradients, nothing
+changed) and the first module is named that was given finite numbers and returned others. The silent re-run tells apart:
 
 * the batch itself held NaN,
 * weights were bad already (then the step before was the bad one),
@@ -24,13 +24,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
 
-MOST_HUNTS = 20  # a run that goes on with NaN need not be explained at every step
+MAX_SEARCHES = 20  # a run that goes on with NaN need not be explained at every step
 COUNTING = 3  # forwards over which modules that count their own calls are found
 
 
@@ -40,33 +40,33 @@ class FirstNonfinite(Collector):
     name = "first_nonfinite"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._news: list[Event] = []
-        self._hunts = 0
+        self._searches = 0
         self._target: tuple[str, Any, Any] | None = None
         self._late: list[tuple[int, Any]] = []  # losses on their way from a device
-        self._counters = Counters(patient.model)
+        self._counters = Counters(context.model)
 
     # The moments.
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if forward.grad:
             self._counters.remember()
-            self.tireless = bool(self._counters.before)  # a rehearsal must start from what they were
+            self.needs_every_step = bool(self._counters.before)  # a silent re-run must start from what they were
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         self._target = (function, prediction, target)
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
-        if self._hunts >= MOST_HUNTS:
+        if self._searches >= MAX_SEARCHES:
             return
         for loss in losses:
             if isinstance(loss, Tensor):
-                self._late.append((self.patient.step, self.freight.put(loss)))
+                self._late.append((self.context.step, self.queue.put(loss)))
             elif not _finite(loss):
-                self._hunts += 1
-                self._hunt(loss)
+                self._searches += 1
+                self._search(loss)
                 return
         self._target = None  # the predictions need not wait for the backward pass to end
 
@@ -75,35 +75,35 @@ class FirstNonfinite(Collector):
 
     def events(self) -> Iterable[Event]:
         late, self._late = self._late, []
-        for step, ticket in late:
-            if not _finite(ticket.number) and self._hunts < MOST_HUNTS:
-                self._hunts += 1
-                facts = {"kind": "late", "loss": ticket.number, "weights": bad_parameters(self.model)}
+        for step, pending in late:
+            if not _finite(pending.number) and self._searches < MAX_SEARCHES:
+                self._searches += 1
+                facts = {"kind": "late", "loss": pending.number, "weights": bad_parameters(self.model)}
                 self._news.append(Event(step, "origin", facts, time.time()))
         news, self._news = self._news, []
         return news
 
     # The hunt.
 
-    def _hunt(self, loss: float) -> None:
+    def _search(self, loss: float) -> None:
         facts: dict[str, Any] = {"loss": loss, "weights": bad_parameters(self.model)[:20]}
-        forward = self.patient.door.last
+        forward = self.context.forward_hooks.last
         if forward is None or _needs_other_ranks(self.model):
             facts["kind"] = "weights" if facts["weights"] else "unknown"
         else:
             facts["autocast"] = [str(kind).removeprefix("torch.") for _, kind in forward.autocast]
             try:
-                facts |= self._rehearsed(forward, loss)
+                facts |= self._rerun(forward, loss)
             except Exception as error:  # a forward that cannot be repeated, such as one that eats an iterator
                 facts |= {"kind": "unknown", "error": f"{type(error).__name__}: {error}"}
-        self._news.append(Event(self.patient.step, "origin", facts, time.time()))
+        self._news.append(Event(self.context.step, "origin", facts, time.time()))
 
-    def _rehearsed(self, forward: Forward, loss: float) -> dict[str, Any]:
+    def _rerun(self, forward: Forward, loss: float) -> dict[str, Any]:
         module = forward.module
         want_nan = loss != loss
         tracer = Tracer(self.model, want_nan)
         with tracer.listening(module):
-            output = self.patient.door.rehearse(forward, self._counters.before)
+            output = self.context.forward_hooks.rerun_silently(forward, self._counters.before)
         if tracer.found is None and want_nan:  # an infinity may have become NaN in the loss function
             tracer.found = tracer.first_infinity
         if tracer.found is not None:
@@ -185,7 +185,7 @@ class Tracer:
 
 
 class Counters:
-    """Plain numbers that modules change in their own forward: a rehearsal must start from what they were."""
+    """Plain numbers that modules change in their own forward: a silent re-run must start from what they were."""
 
     def __init__(self, model: nn.Module) -> None:
         self._custom = [m for m in model.modules() if not type(m).__module__.startswith("torch.")]
@@ -233,7 +233,7 @@ def _finite(number: float) -> bool:
 
 
 def _needs_other_ranks(model: nn.Module) -> bool:
-    """A forward that talks to other ranks cannot be rehearsed by one rank alone."""
+    """A forward that talks to other ranks cannot be re-run by one rank alone."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return False
     sharded = any(hasattr(p, "full_tensor") for p in model.parameters())

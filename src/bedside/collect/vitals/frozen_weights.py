@@ -15,14 +15,14 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
-AFTER = 50  # steps: a target network may be brought up to date that seldom
-LOOKS = 3  # the last word counts
-FEWEST = 256  # weights of a layer: with fewer, its distribution cannot be told
+FIRST_STEP = 50  # steps: a target network may be brought up to date that seldom
+MAX_LOOKS = 3  # the last word counts
+MIN_ELEMENTS = 256  # weights of a layer: with fewer, its distribution cannot be told
 FILLED = 0.97  # of the interval, by the largest of so many weights
 EVEN = 0.03  # by which the spread may differ from that of an even or a normal distribution
 LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.EmbeddingBag)
@@ -33,21 +33,21 @@ class FrozenWeights(Collector):
 
     name = "frozen weights"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._first: dict[str, Tensor] = {}
         self._looked = 0
-        self._next = AFTER
-        self._waiting: list[tuple[int, list[str], Ticket]] = []
-        self._told: list[str] | None = None
+        self._next = FIRST_STEP
+        self._waiting: list[tuple[int, list[str], PendingValue]] = []
+        self._reported: list[str] | None = None
 
     def detach(self, step: int) -> None:
-        if self._looked >= LOOKS or (self._first and step < self._next):
+        if self._looked >= MAX_LOOKS or (self._first and step < self._next):
             return
         frozen = frozen_layers(self.model)
         if not self._first:
             self._first = {name: weight.detach().double().sum() for name, weight, _ in frozen}
-            self._looked = LOOKS if not frozen else 0
+            self._looked = MAX_LOOKS if not frozen else 0
             return
         self._looked += 1
         self._next = 4 * step
@@ -57,15 +57,15 @@ class FrozenWeights(Collector):
                 is_untouched(weight, reach) & (weight.detach().double().sum() == self._first[name])
                 for name, weight, reach in same
             ]
-            numbers = self.freight.put(torch.stack([each.double().cpu() for each in verdicts]))
+            numbers = self.queue.put(torch.stack([each.double().cpu() for each in verdicts]))
             self._waiting.append((step, [name for name, _, _ in same], numbers))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, names, ticket in waiting:
-            random = [name for name, is_random in zip(names, ticket.numbers, strict=True) if is_random]
-            if random != (self._told or []):
-                self._told = random
+        for step, names, pending in waiting:
+            random = [name for name, is_random in zip(names, pending.numbers, strict=True) if is_random]
+            if random != (self._reported or []):
+                self._reported = random
                 size = sum(self.model.get_submodule(name).weight.numel() for name in random)
                 yield Event(
                     step, "frozen_weights", {"names": [plain_name(n) for n in random], "size": size}, time.time()
@@ -79,7 +79,7 @@ def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
         weight = getattr(module, "weight", None)
         if type(module) not in LAYERS or not isinstance(weight, nn.Parameter) or weight.requires_grad:
             continue
-        if weight.numel() >= FEWEST:
+        if weight.numel() >= MIN_ELEMENTS:
             reach = 0.0 if isinstance(module, nn.Embedding | nn.EmbeddingBag) else weight[0].numel() ** -0.5
             found.append((name, weight, reach))
     return found

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.elements import Elements
 from bedside.record.missing import MISSING
 
@@ -33,11 +33,11 @@ class GradientNoise(Collector):
     name = "gradient_noise"
     vitals = VITALS
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._last: tuple[int, Any, Any] | None = None  # step, elements, their squared length
-        self._pairs: list[tuple[int, Ticket]] = []
+        self._pairs: list[tuple[int, PendingValue]] = []
         self._signal = self._noise = 0.0
         self._elements: Elements | None = None
         self._weights: Any = None
@@ -46,11 +46,11 @@ class GradientNoise(Collector):
         self._due = True
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
-        step = self.patient.step
+        step = self.context.step
         follows = self._last is not None and self._last[0] == step - 1
-        if closure or optimizer is not self.patient.optimizers[0] or not (self._due or follows):
+        if closure or optimizer is not self.context.optimizers[0] or not (self._due or follows):
             return
-        elements = self.patient.elements(optimizer, self.patient.layout)
+        elements = self.context.elements(optimizer, self.context.layout)
         if not elements.tensors:
             return
         if elements is not self._elements:
@@ -62,7 +62,7 @@ class GradientNoise(Collector):
             if follows and self._last is not None:
                 products = [weighted @ self._last[1], self._last[2], square]
                 together = np.asarray(products, np.float64) if elements.here else torch.stack(products).double()
-                self._pairs.append((step, self.freight.put(together)))
+                self._pairs.append((step, self.queue.put(together)))
         self._last = (step, now, square) if self._due else None
 
     def detach(self, step: int) -> None:
@@ -73,9 +73,9 @@ class GradientNoise(Collector):
         if not pairs:
             return
         values = np.full((len(pairs), 2), MISSING)
-        for row, (_, ticket) in zip(values, pairs, strict=True):
-            product, first, second = ticket.numbers
-            if not np.isfinite(ticket.numbers).all() or first <= 0 or second <= 0:
+        for row, (_, pending) in zip(values, pairs, strict=True):
+            product, first, second = pending.numbers
+            if not np.isfinite(pending.numbers).all() or first <= 0 or second <= 0:
                 continue
             row[0] = product / np.sqrt(first * second)
             # Clipping and a falling loss change the length of a gradient: pairs count alike if both have length one.

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from bedside.collect.collector import Collector, Patient
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
 
@@ -18,10 +18,10 @@ class Beginning(Collector):
     name = "beginning"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._norm: Ticket | None = None
-        self._asked = patient.step > 0  # a resumed run began long ago
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._norm: PendingValue | None = None
+        self._asked = context.step > 0  # a resumed run began long ago
 
     def step_begins(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]
         if self._asked:
@@ -29,12 +29,12 @@ class Beginning(Collector):
         self._asked = True
         weights = [p.detach() for p in self.model.parameters() if p.is_floating_point() and p.layout is torch.strided]
         sharded = any(hasattr(each, "full_tensor") for each in weights)  # this rank has a part of them only
-        if weights and not sharded and self.patient.step == 0:
+        if weights and not sharded and self.context.step == 0:
             norms = [norm.double().to(weights[0].device) for norm in torch._foreach_norm(weights)]
-            self._norm = self.freight.put(torch.stack(norms).square().sum().sqrt())
+            self._norm = self.queue.put(torch.stack(norms).square().sum().sqrt())
 
     def events(self) -> Iterable[Event]:
         if self._norm is not None:
-            self.patient.facts["initial_param_norm"] = self._norm.number
+            self.context.facts["initial_param_norm"] = self._norm.number
             self._norm = None
         return ()

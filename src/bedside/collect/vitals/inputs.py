@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.collect.reading.squared_norms import EXACT, as_row, square
 from bedside.collect.reading.subsample import ELEMENTS, sample, spread
@@ -32,7 +32,7 @@ MARKS = 64  # elements behind the fingerprint, spread over the batch
 EVERY_STEP = ("input_rms", "batch_fingerprint", "data_wait")
 SAMPLED = ("input_mean", "input_std", "input_max", "nonfinite_inputs", "nonfinite_targets")
 
-Number = float | Ticket
+Number = float | PendingValue
 
 
 class Inputs(Collector):
@@ -41,12 +41,12 @@ class Inputs(Collector):
     name = "inputs"
     vitals = (*EVERY_STEP, *SAMPLED)
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._now: list[Number] | None = None
         self._every: list[tuple[int, list[Number]]] = []
         self._due = False
-        self._sampled: list[tuple[int, Ticket]] = []
+        self._sampled: list[tuple[int, PendingValue]] = []
         self._statistics: Tensor | np.ndarray | None = None
         self._bad_targets: list[Tensor | float] = []
         self._turn = 0
@@ -56,7 +56,7 @@ class Inputs(Collector):
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if self._now is not None or not self._is_training(forward):
             return
-        ended = self.patient.ended
+        ended = self.context.ended
         waited = time.perf_counter() - ended if ended is not None else MISSING
         given = list(tensors_in((forward.args, forward.kwargs)))
         batch = first_input(given)
@@ -74,7 +74,7 @@ class Inputs(Collector):
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if self._now is not None:
-            self._every.append((self.patient.step, self._now))
+            self._every.append((self.context.step, self._now))
             self._now = None
 
     # The sampled steps.
@@ -92,7 +92,7 @@ class Inputs(Collector):
             else:
                 statistics = torch.as_tensor(self._statistics)
                 row = torch.cat([statistics, torch.as_tensor(targets, device=statistics.device).double().reshape(1)])
-            self._sampled.append((step, self.freight.put(row)))
+            self._sampled.append((step, self.queue.put(row)))
             self._statistics, self._bad_targets = None, []
 
     def rows(self) -> Iterable[RowSet]:
@@ -102,20 +102,20 @@ class Inputs(Collector):
             yield RowSet("batches", [(v, "") for v in EVERY_STEP], [step for step, _ in every], values, "f8")
         sampled, self._sampled = self._sampled, []
         if sampled:
-            values = np.stack([ticket.numbers for _, ticket in sampled])
+            values = np.stack([pending.numbers for _, pending in sampled])
             yield RowSet("inputs", [(v, "") for v in SAMPLED], [step for step, _ in sampled], values)
 
     def _is_training(self, forward: Forward) -> bool:
-        usual = self.patient.door.training_mode
+        usual = self.context.forward_hooks.training_mode
         return forward.grad and not forward.validating and (usual is None or forward.training == usual)
 
     def _look(self, batch: Tensor) -> tuple[Number, Number]:
         """Size and fingerprint: plain numbers on the CPU, where numpy takes two microseconds for both."""
         if batch.device.type != "cpu":
-            size = self.freight.put(rms_on_device(batch, self.patient.step)) if batch.is_floating_point() else MISSING
-            return size, self.freight.put(fingerprint(batch))
+            size = self.queue.put(rms_on_device(batch, self.context.step)) if batch.is_floating_point() else MISSING
+            return size, self.queue.put(fingerprint(batch))
         flat = _as_array(batch)
-        size = _rms(flat, self.patient.step) if batch.is_floating_point() else MISSING
+        size = _rms(flat, self.context.step) if batch.is_floating_point() else MISSING
         return size, _mark(flat[_positions(flat.size)])
 
 
@@ -224,4 +224,4 @@ def _weights(length: int) -> np.ndarray:
 
 
 def _number(value: Number) -> float:
-    return value.number if isinstance(value, Ticket) else value
+    return value.number if isinstance(value, PendingValue) else value

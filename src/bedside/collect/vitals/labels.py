@@ -16,15 +16,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 
-MOST_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be read at every step
-MOST_COLUMNS = 256  # of a regression target
-ENOUGH = 100  # labels or targets before their entropy or variance is worth telling
-MEMORY = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
+MAX_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be read at every step
+MAX_COLUMNS = 256  # of a regression target
+MIN_COUNTED = 100  # labels or targets before their entropy or variance is worth telling
+RECENT_LABELS = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
 VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
-FEWEST = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
+MIN_LABELS = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +35,19 @@ class Labels(Collector):
     name = "labels"
     vitals = VITALS
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
-        self._counted: tuple[Ticket, int] | None = None  # of this step: how often each class, among how many labels
-        self._waiting: list[tuple[int, Ticket, int]] = []  # the same, and the step
+        self._counted: tuple[PendingValue, int] | None = (
+            None  # of this step: how often each class, among how many labels
+        )
+        self._waiting: list[tuple[int, PendingValue, int]] = []  # the same, and the step
         self._recent = self._all = np.zeros(0)  # counts per class
-        self._measured: list[Ticket] = []  # moments of a regression target that are on their way
+        self._measured: list[PendingValue] = []  # moments of a regression target that are on their way
         self._moments = np.zeros((3, 0))  # per column: count, sum, sum of squares
-        self._told_classes = 0
+        self._reported_classes = 0
         self._reads = 0
-        self._tell = False  # what is known of the whole
+        self._record = False  # what is known of the whole
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -58,14 +60,14 @@ class Labels(Collector):
         if function in ("cross_entropy", "nll_loss") and not target.is_floating_point():
             self._due = False
             classes = prediction.shape[1] if prediction.dim() > 1 else prediction.shape[0]
-            if classes != self._told_classes:
-                self._told_classes = self.patient.facts["classes"] = classes
-            if classes <= MOST_CLASSES:
+            if classes != self._reported_classes:
+                self._reported_classes = self.context.facts["classes"] = classes
+            if classes <= MAX_CLASSES:
                 labels = target.detach().reshape(-1)
-                self._counted = (self.freight.put(count(labels, classes)), len(labels))
+                self._counted = (self.queue.put(count(labels, classes)), len(labels))
         elif function == "mse_loss" and target.is_floating_point() and target.dim():
             self._due = False
-            self._measured.append(self.freight.put(moments(target.detach())))
+            self._measured.append(self.queue.put(moments(target.detach())))
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -74,23 +76,23 @@ class Labels(Collector):
             self._waiting.append((step, *self._counted))
             self._counted = None
         if self._reads in (20, 100, 500):  # what is known by then is worth telling a run that is still alive
-            self._tell = True
+            self._record = True
 
     def end(self) -> None:
-        self._tell = True
+        self._record = True
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
         if waiting:
-            values = np.stack([self._take_in(ticket.numbers, labels) for _, ticket, labels in waiting])
+            values = np.stack([self._take_in(pending.numbers, labels) for _, pending, labels in waiting])
             yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _, _ in waiting], values)
         measured, self._measured = self._measured, []
-        for ticket in measured:
-            table = ticket.numbers.reshape(3, -1)
+        for pending in measured:
+            table = pending.numbers.reshape(3, -1)
             self._moments = self._moments + table if self._moments.shape == table.shape else table
-        if self._tell:
-            self._tell = False
-            self._tell_all()
+        if self._record:
+            self._record = False
+            self._record_all()
 
     def _take_in(self, counts: Floats, labels: int) -> list[float]:
         """Another batch: the vitals."""
@@ -98,13 +100,13 @@ class Labels(Collector):
         if len(self._all) != classes:
             self._all = self._recent = np.zeros(classes)
         self._all = self._all + counts
-        self._recent = MEMORY * self._recent + counts
+        self._recent = RECENT_LABELS * self._recent + counts
         if not self._recent.any():  # of batches whose labels are all ignored nothing is known
             return [math.nan] * 3
-        most = math.log(min(labels, classes)) if labels >= FEWEST and classes > 1 and counts.any() else math.nan
+        most = math.log(min(labels, classes)) if labels >= MIN_LABELS and classes > 1 and counts.any() else math.nan
         return [entropy(self._recent), self._recent.max() / self._recent.sum(), entropy(counts) / most]
 
-    def _tell_all(self) -> None:
+    def _record_all(self) -> None:
         """Everything so far: the loss of the best constant guess, if it is from enough targets."""
         known: dict[str, tuple[float, float]] = {}
         if self._all.any():
@@ -112,8 +114,8 @@ class Labels(Collector):
         if self._moments.size:
             known["target_variance"] = (spread(self._moments), float(self._moments[0, 0]))
         for fact, (value, targets) in known.items():
-            if targets >= ENOUGH and math.isfinite(value) and value > 0:
-                self.patient.facts[fact] = value
+            if targets >= MIN_COUNTED and math.isfinite(value) and value > 0:
+                self.context.facts[fact] = value
 
 
 def count(labels: Tensor, classes: int) -> Tensor | Floats:
@@ -132,7 +134,7 @@ def count(labels: Tensor, classes: int) -> Tensor | Floats:
 
 def moments(target: Tensor) -> Tensor:
     """Of each column: how many there are, their sum, and that of their squares."""
-    columns = target.double().reshape(len(target), -1)[:, :MOST_COLUMNS]
+    columns = target.double().reshape(len(target), -1)[:, :MAX_COLUMNS]
     return torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0)])
 
 

@@ -3,7 +3,7 @@
 Where the target is the input moved by one (found from the batch and from what the loss function got), the answer at a
 position may depend on what stands up to there and on nothing later. That is tried once, some steps into the run, when
 branches that begin at zero have opened: the batch goes through the model twice more, the second time with one token
-changed, with the same random numbers and without a trace (`rehearsal.py`). In a causal model the answers at earlier
+changed, with the same random numbers and without a trace (`silent re-run.py`). In a causal model the answers at earlier
 positions are the same to the last bit.
 """
 
@@ -19,16 +19,16 @@ from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward, Hook
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.record.run import Event
 
 LOSSES = ("cross_entropy", "nll_loss")
-LOOKS = 3  # batches by which it is known whether the task is to tell the next token
-SETTLED = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
-SHORTEST = 4  # tokens of a sequence
+MAX_LOOKS = 3  # batches by which it is known whether the task is to tell the next token
+FIRST_STEP = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
+MIN_LENGTH = 4  # tokens of a sequence
 DIFFERENT = 0.1  # of neighbouring tokens: of equal ones nobody can tell by how much the target is moved
 ANSWERED = 0.25  # of the positions have a target: the others are padding, or a prompt
 SUMS = 64.0  # times the precision of float32, in which sums are made: more than another order of them makes
@@ -41,19 +41,19 @@ class LeakedFuture(Collector):
 
     name = "leaked future"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._forward: Forward | None = None
         self._target: tuple[Tensor, int] | None = None
-        self._looks: list[Ticket] = []
+        self._looks: list[PendingValue] = []
         self._looked = 0
         self._chosen: tuple[int, int] | None = None  # which tensor holds the tokens, and which axis is time
-        self._tried: tuple[int, int, Ticket] | None = None
+        self._tried: tuple[int, int, PendingValue] | None = None
         self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
 
     def attach(self, step: int) -> None:
-        self._due = not self._done and (self._looked < LOOKS or (self._chosen is not None and step >= SETTLED))
+        self._due = not self._done and (self._looked < MAX_LOOKS or (self._chosen is not None and step >= FIRST_STEP))
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if self._due and forward.grad and not forward.validating:
@@ -74,10 +74,10 @@ class LeakedFuture(Collector):
             return
         target, classes = told
         tokens = token_tensors(forward)
-        if self._looked < LOOKS:
+        if self._looked < MAX_LOOKS:
             self._looked += 1
             if found := next_token_verdicts(tokens, target):
-                self._looks.append(self.freight.put(torch.stack(found)))
+                self._looks.append(self.queue.put(torch.stack(found)))
         elif self._chosen is not None and self._chosen[0] < len(tokens):
             number, axis = self._chosen
             if lined_up(tokens[number], target, axis) is not None:
@@ -92,27 +92,27 @@ class LeakedFuture(Collector):
         # Statistics of the batch would carry the change to everybody, and hide by which way else it comes.
         still = {m: {"training": False} for m in forward.module.modules() if isinstance(m, _BatchNorm)}
         try:
-            outputs = [self.patient.door.rehearse(each, still) for each in (forward, changed)]
+            outputs = [self.context.forward_hooks.rerun_silently(each, still) for each in (forward, changed)]
         except Exception:  # a model that cannot be called twice is not judged
             return
         before, after = (answers_in(each, tokens, classes) for each in outputs)
         if before is not None and after is not None:
             told = differences(before.movedim(axis, 0), after.movedim(axis, 0), place)
             told = told * is_next_token(tokens, target, axis)
-            self._tried = (step, tokens.shape[axis], self.freight.put(told))
+            self._tried = (step, tokens.shape[axis], self.queue.put(told))
 
     def events(self) -> Iterable[Event]:
         looks, self._looks = self._looks, []
-        for ticket in looks:
-            verdicts = ticket.numbers > 0
+        for pending in looks:
+            verdicts = pending.numbers > 0
             if self._chosen is None and verdicts.sum() == 1:
                 number = int(verdicts.argmax())
                 self._chosen = (number // 2, number % 2)
             elif verdicts.sum() != 1:  # no such task, or two inputs that both could be meant
                 self._done = True
         if self._tried is not None:
-            (step, length, ticket), self._tried = self._tried, None
-            place, changed, largest, limit = (float(number) for number in ticket.numbers)
+            (step, length, pending), self._tried = self._tried, None
+            place, changed, largest, limit = (float(number) for number in pending.numbers)
             if changed:
                 facts = {"position": int(place), "length": length, "changed": int(changed), "change": largest}
                 yield Event(step, "future_seen", facts | {"rounding": limit}, time.time())
@@ -122,7 +122,7 @@ def token_tensors(forward: Forward) -> list[Tensor]:
     """What may be a batch of tokens: tables of integers."""
     whole = (torch.int64, torch.int32)
     given = tensors_in((forward.args, forward.kwargs))
-    return [each for each in given if each.dtype in whole and each.dim() == 2 and max(each.shape) >= SHORTEST]
+    return [each for each in given if each.dtype in whole and each.dim() == 2 and max(each.shape) >= MIN_LENGTH]
 
 
 def next_token_verdicts(tables: list[Tensor], target: Tensor) -> list[Tensor]:
@@ -151,7 +151,7 @@ def is_next_token(table: Tensor, target: Tensor, axis: int) -> Tensor:
 def lined_up(table: Tensor, target: Tensor, axis: int) -> Tensor | None:
     """What each position but the last should tell, time first; None if the target has another size."""
     length = table.shape[axis]
-    if length < SHORTEST:
+    if length < MIN_LENGTH:
         return None
     for kept in (length, length - 1):
         shape = [kept if each == axis else size for each, size in enumerate(table.shape)]

@@ -17,17 +17,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 
-MOST_CLASSES = 256  # with more, each is seen too seldom to tell
+MAX_CLASSES = 256  # with more, each is seen too seldom to tell
 ENDS = 512  # columns looked at from either end, where a label is put
 ROWS = 256  # of a batch
-# After so many it is told. Where most columns have two numbers only (a binarised image), one of them may agree with two
-# classes by chance in 256 examples (1 of 135 draws from pairs of digits), so there the first word is after 1,024.
+# It is reported after so many. Where most columns have two numbers only (a binarised image), one of them may agree with
+# two classes by chance in 256 examples (1 of 135 draws from pairs of digits), so there the first word is after 1,024.
 EXAMPLES = (256, 1024, 4096)
 DIFFERENT = 0.75  # of them must differ from each other: twenty rows or one batch, learnt by heart, prove nothing
 SEEN = 8  # examples of a class that count: one alone is always like itself
@@ -40,19 +40,19 @@ class LeakedLabels(Collector):
 
     name = "leaked labels"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._batch: Tensor | None = None
         self._table: Table | None = None
         self._rows = 0
-        self._told = 0  # how many of EXAMPLES have been reached
-        self._waiting: list[tuple[int, int, Ticket]] = []
+        self._reported = 0  # how many of EXAMPLES have been reached
+        self._waiting: list[tuple[int, int, PendingValue]] = []
         self._columns = 0
         self._was_leak = False
 
     def attach(self, step: int) -> None:
-        self._due = self._told < len(EXAMPLES)
+        self._due = self._reported < len(EXAMPLES)
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
         if self._due and forward.grad and not forward.validating:
@@ -71,24 +71,24 @@ class LeakedLabels(Collector):
         columns = both_ends(batch[:ROWS].reshape(min(ROWS, len(batch)), -1))
         self._columns = batch[0].numel()
         if self._table is None or not self._table.fits(columns, classes):
-            self._table, self._rows, self._told = Table(columns, classes), 0, 0
+            self._table, self._rows, self._reported = Table(columns, classes), 0, 0
         self._table.add(columns, labels[:ROWS])
         self._rows += len(columns)
 
     def detach(self, step: int) -> None:
         self._due, self._batch = False, None
-        if self._table is not None and self._told < len(EXAMPLES) and self._rows >= EXAMPLES[self._told]:
-            self._told += 1
-            self._waiting.append((step, self._columns, self.freight.put(self._table.verdict())))
-            if self._told == len(EXAMPLES):
+        if self._table is not None and self._reported < len(EXAMPLES) and self._rows >= EXAMPLES[self._reported]:
+            self._reported += 1
+            self._waiting.append((step, self._columns, self.queue.put(self._table.verdict())))
+            if self._reported == len(EXAMPLES):
                 self._table = None
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, width, ticket in waiting:
-            leak, told_apart, examples, classes, columns, first = (int(number) for number in ticket.numbers)
+        for step, width, pending in waiting:
+            leak, told_apart, examples, classes, columns, first = (int(number) for number in pending.numbers)
             if not told_apart and classes >= 2:  # and no more examples can change that
-                self._told, self._table = len(EXAMPLES), None
+                self._reported, self._table = len(EXAMPLES), None
             if bool(leak) != self._was_leak:  # a feature that agreed by chance is taken back
                 self._was_leak = bool(leak)
                 at = first if first < ENDS or width <= 2 * ENDS else first + width - 2 * ENDS
@@ -152,7 +152,7 @@ def class_labels(function: str, prediction: Tensor, target: Any) -> tuple[Tensor
     if not isinstance(target, Tensor):
         return None, 0
     if function in CLASSES and target.dim() == 1 and prediction.dim() == 2 and not target.is_floating_point():
-        return (target.detach(), prediction.shape[1]) if prediction.shape[1] <= MOST_CLASSES else (None, 0)
+        return (target.detach(), prediction.shape[1]) if prediction.shape[1] <= MAX_CLASSES else (None, 0)
     if function in BITS and target.numel() == len(target) and target.dim() <= 2:
         flat = target.detach().reshape(-1)
         return torch.where((flat == 0) | (flat == 1), flat, -1), 2

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import both_ends
 from bedside.record.run import Event
@@ -33,14 +33,14 @@ class LeakedTarget(Collector):
 
     name = "leaked target"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._done = False
         self._batch: Tensor | None = None
         self._width = 0
         self._kept: list[tuple[Tensor, Tensor]] = []
-        self._waiting: tuple[int, Ticket] | None = None
+        self._waiting: tuple[int, PendingValue] | None = None
 
     def attach(self, step: int) -> None:
         self._due = not self._done
@@ -66,12 +66,12 @@ class LeakedTarget(Collector):
         if not self._done and sum(len(target) for _, target in self._kept) >= EXAMPLES:
             self._done = True
             columns, targets = (torch.cat(each) for each in zip(*self._kept, strict=True))
-            self._waiting, self._kept = (step, self.freight.put(in_order(columns.float(), targets))), []
+            self._waiting, self._kept = (step, self.queue.put(in_order(columns.float(), targets))), []
 
     def events(self) -> Iterable[Event]:
         if self._waiting is not None:
-            (step, ticket), self._waiting = self._waiting, None
-            columns, first, examples = (int(number) for number in ticket.numbers)
+            (step, pending), self._waiting = self._waiting, None
+            columns, first, examples = (int(number) for number in pending.numbers)
             if columns:
                 facts = {"columns": columns, "first": first, "of": self._width, "examples": examples}
                 yield Event(step, "target_in_input", facts, time.time())

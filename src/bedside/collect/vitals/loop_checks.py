@@ -2,7 +2,7 @@
 
 A training forward is one that a backward follows. A forward inside `with monitor.validation():`, or without
 gradients, or in evaluation mode when training forwards are not, belongs to an evaluation; if a validation metric is
-logged before training goes on, that is certain. What looks wrong is told as events, at its first time and then each
+logged before training goes on, that is certain. What looks wrong is notified as events, at its first time and then each
 time its count has doubled, with the totals so far.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient, RowSet
+from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent
 from bedside.record.run import Event
@@ -34,7 +34,7 @@ class Tally:
         self.confirmed = 0
         self.facts: dict[str, Any] = {}
         self._step = 0
-        self._told = 0
+        self._reported = 0
 
     def add(self, step: int, confirmed: bool = True, **facts: Any) -> None:
         self.count += 1
@@ -44,9 +44,9 @@ class Tally:
         self.facts.update(facts)
 
     def news(self, final: bool) -> list[Event]:
-        if self.count == self._told or (not final and self.count < 2 * self._told):
+        if self.count == self._reported or (not final and self.count < 2 * self._reported):
             return []
-        self._told = self.count
+        self._reported = self.count
         return [
             Event(self._step, self.kind, {**self.facts, "count": self.count, "confirmed": self.confirmed}, time.time())
         ]
@@ -66,15 +66,15 @@ class Pass:
 
 
 class Loop(Collector):
-    """Hears every forward, backward, clip and step; reads no tensor."""
+    """Observes every forward, backward, clip and step; reads no tensor."""
 
     name = "loop"
     sampled = False
     vitals = ("eval_mode", "training_forwards")
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        dependent = mode_dependent(patient.model)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        dependent = mode_dependent(context.model)
         self._kinds = kinds(dependent)
         self._statistics = keeps_statistics(dependent)
         self._waiting: list[bool] = []  # the modes of forwards with gradients that had no backward yet
@@ -118,25 +118,25 @@ class Loop(Collector):
             self._end_pass()
 
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:  # type: ignore[override]
-        scaler = self.patient.scaler
+        scaler = self.context.scaler
         if scaler is None or not scaler.is_enabled() or not parameters:
             return
         first = parameters[0]
-        for optimizer in self.patient.optimizers:
+        for optimizer in self.context.optimizers:
             holds = any(p is first for group in optimizer.param_groups for p in group["params"])
             stage = scaler._per_optimizer_states.get(id(optimizer), {}).get("stage")
             if holds and (stage is None or stage.name == "READY"):
-                self._scaled.add(self.patient.step, max_norm=float(max_norm))
+                self._scaled.add(self.context.step, max_norm=float(max_norm))
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if not closure and not _has_gradient(optimizer):
-            self._empty.add(self.patient.step, optimizer=type(optimizer).__name__)
+            self._empty.add(self.context.step, optimizer=type(optimizer).__name__)
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if closure and not _has_gradient(optimizer):
-            self._empty.add(self.patient.step, optimizer=type(optimizer).__name__)
+            self._empty.add(self.context.step, optimizer=type(optimizer).__name__)
         if self._training:
-            step = self.patient.step
+            step = self.context.step
             evaluating = not all(self._training)
             self._steps.append(step)
             self._values.append((float(evaluating), float(len(self._training))))
@@ -156,13 +156,13 @@ class Loop(Collector):
         self._waiting.clear()
 
     def _end_pass(self) -> None:
-        """Training goes on: what was heard of the evaluation before it?"""
-        heard, self._pass = self._pass, Pass()
-        if not heard.forwards:
+        """Training goes on: what was observed of the evaluation before it?"""
+        observed, self._pass = self._pass, Pass()
+        if not observed.forwards:
             return
-        step = self.patient.step
+        step = self.context.step
         self._passes += 1
-        self._lengths = [*self._lengths[-KEPT:], heard.forwards]
+        self._lengths = [*self._lengths[-KEPT:], observed.forwards]
         self._distances = [*self._distances[-KEPT:], step - self._last_pass_step]
         self._last_pass_step = step
         habits = {
@@ -170,18 +170,18 @@ class Loop(Collector):
             "forwards_per_pass": median(self._lengths),
             "steps_between": median(self._distances),
         }
-        if heard.in_train_mode == heard.forwards:
+        if observed.in_train_mode == observed.forwards:
             kinds_here = {"mode_dependent": self._kinds, "keeps_statistics": self._statistics}
-            self._train_mode.add(step, heard.confirmed, **habits, **kinds_here)
-        if heard.with_gradients == heard.forwards:
-            self._gradients.add(step, heard.confirmed, **habits)
+            self._train_mode.add(step, observed.confirmed, **habits, **kinds_here)
+        if observed.with_gradients == observed.forwards:
+            self._gradients.add(step, observed.confirmed, **habits)
 
     # What the record gets.
 
     def end(self) -> None:
         if not self._ended:
             self._ended = True
-            self._leave_waiting(training_mode=bool(self.patient.door.training_mode))
+            self._leave_waiting(training_mode=bool(self.context.forward_hooks.training_mode))
             self._end_pass()
 
     def rows(self) -> Iterable[RowSet]:

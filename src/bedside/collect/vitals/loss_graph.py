@@ -14,12 +14,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.record.run import Event
 
 ATTEMPTS = 3  # backwards looked at before giving up: some loops begin with a penalty or an auxiliary loss
-MOST_NODES = 200_000  # of the graph: a walk of this many takes about a quarter of a second, once
+MAX_NODES = 200_000  # of the graph: a walk of this many takes about a quarter of a second, once
 NEAR = 8  # nodes between the loss and the difference that makes it: mean, square, sum, weights, division
 ELEMENTWISE = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"])
 SHOWN = 20  # names or shapes in an event
@@ -31,8 +31,8 @@ class FirstGraph(Collector):
     name = "graph"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._attempts = 0
         self._done = False
         self._found: list[Event] = []
@@ -48,7 +48,7 @@ class FirstGraph(Collector):
                 return
             together = _together(own, others)
             if together is not None and math.prod(together) > max(math.prod(own), math.prod(others)):
-                self._say_broadcast(function, own, others, together)
+                self._report_broadcast(function, own, others, together)
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
         if self._done:
@@ -58,9 +58,9 @@ class FirstGraph(Collector):
         leaves = graph_leaves(nodes)
         self._found = []
         if leaves is not None and (foreign := self._foreign(leaves)):
-            self._found.append(Event(self.patient.step, "foreign_leaves", foreign, time.time()))
+            self._found.append(Event(self.context.step, "foreign_leaves", foreign, time.time()))
         if not self._broadcast and (shapes := hidden_broadcast(nodes)):
-            self._say_broadcast("", *shapes)
+            self._report_broadcast("", *shapes)
 
     def backward_ended(self, ours: bool) -> None:  # type: ignore[override]
         if self._done:
@@ -74,7 +74,7 @@ class FirstGraph(Collector):
         news, self._news = self._news, []
         return news
 
-    def _say_broadcast(
+    def _report_broadcast(
         self, function: str, prediction: Sequence[int], target: Sequence[int] | None, result: Sequence[int]
     ) -> None:
         self._broadcast = True
@@ -84,12 +84,12 @@ class FirstGraph(Collector):
             "target": None if target is None else list(target),
             "result": list(result),
         }
-        self._news.append(Event(self.patient.step, "broadcast_loss", facts, time.time()))
+        self._news.append(Event(self.context.step, "broadcast_loss", facts, time.time()))
 
     def _foreign(self, leaves: Sequence[Tensor]) -> dict[str, Any] | None:
         """Parameters of the loss that are neither the model's nor any optimizer's."""
         known = {id(p) for p in self.model.parameters()}
-        known |= {id(p) for o in self.patient.optimizers for group in o.param_groups for p in group["params"]}
+        known |= {id(p) for o in self.context.optimizers for group in o.param_groups for p in group["params"]}
         strangers = [leaf for leaf in leaves if isinstance(leaf, nn.Parameter) and id(leaf) not in known]
         if not strangers:
             return None
@@ -116,7 +116,7 @@ def graph_leaves(roots: Sequence[Any]) -> list[Tensor] | None:
             if following is not None and following not in seen:
                 seen.add(following)
                 stack.append(following)
-        if len(seen) > MOST_NODES:
+        if len(seen) > MAX_NODES:
             return None
     return list(found.values())
 

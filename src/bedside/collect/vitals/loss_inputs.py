@@ -12,10 +12,10 @@ from typing import Any
 
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.record.run import Event
 
-LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
+MAX_LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
 SHAPING = frozenset(
     [
         "View",
@@ -31,7 +31,7 @@ SHAPING = frozenset(
         "Slice",
     ]
 )
-MOST_SHAPING = 8  # operations, one after another
+MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
 # What each loss function should not be given.
@@ -49,23 +49,23 @@ class LossInputs(Collector):
     name = "loss inputs"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._looked: dict[str, int] = {}
         self._news: list[Event] = []
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         looked = self._looked.get(function, 0)
-        if function not in UNWANTED or looked >= LOOKS or not isinstance(prediction, Tensor):
+        if function not in UNWANTED or looked >= MAX_LOOKS or not isinstance(prediction, Tensor):
             return
         if prediction.grad_fn is None:
             return
         self._looked[function] = looked + 1
         made_by = UNWANTED[function].get(maker(prediction))
         if made_by:
-            self._looked[function] = LOOKS
+            self._looked[function] = MAX_LOOKS
             facts = {"function": function, "made_by": made_by}
-            self._news.append(Event(self.patient.step, "loss_input", facts, time.time()))
+            self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
@@ -81,7 +81,7 @@ def maker(tensor: Tensor) -> str:
     'Softmax'
     """
     node = tensor.grad_fn
-    for _ in range(MOST_SHAPING):
+    for _ in range(MAX_SHAPING):
         if node is None:
             return ""
         name = node.name().partition("Backward")[0]

@@ -20,19 +20,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.collect.vitals.inputs import fingerprint, first_input
 from bedside.collect.vitals.leaked_future import _is_distributed, _is_out_of_bounds, exchanged
 from bedside.record.run import Event
 
-SETTLED = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
-FEWEST = 4  # samples of a batch
+FIRST_STEP = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
+MIN_SAMPLES = 4  # samples of a batch
 TRIALS = 3  # batches that may turn out to be unsuitable
 ROUNDING = 1e-4  # of the largest answer: other sums in another order change less than a thousandth of this
-KEPT = 8  # fingerprints of batches, by which it is known that they are not always the same
+MAX_KEPT = 8  # fingerprints of batches, by which it is known that they are not always the same
 
 
 class MixedSamples(Collector):
@@ -40,14 +40,14 @@ class MixedSamples(Collector):
 
     name = "mixed samples"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._trials = 0
         self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
         self._forward: Forward | None = None
         self._marks: list[Tensor] = []
-        self._tried: list[tuple[int, int, int, Ticket]] = []
+        self._tried: list[tuple[int, int, int, PendingValue]] = []
 
     def attach(self, step: int) -> None:
         self._due = not self._done
@@ -56,10 +56,10 @@ class MixedSamples(Collector):
         if self._due and forward.grad and not forward.validating and forward.training:
             self._due = False
             batch = first_input((forward.args, forward.kwargs))
-            if batch is None or not batch.dim() or len(batch) < FEWEST:
+            if batch is None or not batch.dim() or len(batch) < MIN_SAMPLES:
                 return
-            self._marks = [*self._marks[-KEPT:], fingerprint(batch)]
-            self._forward = forward if self.patient.step >= SETTLED else None
+            self._marks = [*self._marks[-MAX_KEPT:], fingerprint(batch)]
+            self._forward = forward if self.context.step >= FIRST_STEP else None
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
         forward, self._forward = self._forward, None
@@ -84,7 +84,7 @@ class MixedSamples(Collector):
                 changed.args, changed.kwargs = exchanged((changed.args, changed.kwargs), each, other)
         still = {module: {"training": False} for module in forward.module.modules()}
         try:
-            outputs = [self.patient.door.rehearse(each, still) for each in (forward, changed)]
+            outputs = [self.context.forward_hooks.rerun_silently(each, still) for each in (forward, changed)]
         except Exception:  # a model that cannot be called twice, or not in evaluation mode, is not judged
             self._done = True
             return
@@ -94,12 +94,12 @@ class MixedSamples(Collector):
         told = differences(before, after, rows - new)
         always_the_same = torch.stack([mark == self._marks[-1] for mark in self._marks]).all().double().cpu()
         self._done = True
-        self._tried.append((self.patient.step, rows, new, self.freight.put(torch.cat([told, always_the_same[None]]))))
+        self._tried.append((self.context.step, rows, new, self.queue.put(torch.cat([told, always_the_same[None]]))))
 
     def events(self) -> Iterable[Event]:
         tried, self._tried = self._tried, []
-        for step, rows, new, ticket in tried:
-            changed, largest, scale, always_the_same = (float(number) for number in ticket.numbers)
+        for step, rows, new, pending in tried:
+            changed, largest, scale, always_the_same = (float(number) for number in pending.numbers)
             if changed and not always_the_same:
                 facts = {"samples": rows, "exchanged": new, "changed": int(changed), "change": largest / scale}
                 yield Event(step, "mixed_samples", facts, time.time())

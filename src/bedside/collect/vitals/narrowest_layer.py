@@ -12,11 +12,11 @@ from typing import Any
 
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.vitals.loss_graph import shape_of
 
 LOSSES = ("cross_entropy", "nll_loss")
-MOST_NODES = 200  # operations on the way back
+MAX_NODES = 200  # operations on the way back
 # What may be done to a weight before it is used.
 TURNED = ("TBackward0", "ToCopyBackward0", "ViewBackward0", "TransposeBackward0", "PermuteBackward0")
 
@@ -27,8 +27,8 @@ class Narrowest(Collector):
     name = "narrowest"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._done = False
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
@@ -36,7 +36,7 @@ class Narrowest(Collector):
             return
         self._done = True
         if prediction.dim() == 2 and (width := narrowest(prediction)):
-            self.patient.facts["narrowest"] = width
+            self.context.facts["narrowest"] = width
 
 
 def narrowest(scores: Tensor) -> int:
@@ -50,7 +50,7 @@ def narrowest(scores: Tensor) -> int:
     """
     examples, least = len(scores), math.inf
     node, past_the_head = scores.grad_fn, False
-    for _ in range(MOST_NODES):
+    for _ in range(MAX_NODES):
         if node is None:
             break
         shape = shape_of(node)

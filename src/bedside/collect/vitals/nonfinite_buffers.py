@@ -13,12 +13,12 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
-LARGEST = 1_000_000  # numbers in a buffer: what is larger is a table (positions, masks), not statistics
+MAX_ELEMENTS = 1_000_000  # numbers in a buffer: what is larger is a table (positions, masks), not statistics
 
 
 class NonfiniteBuffers(Collector):
@@ -26,10 +26,10 @@ class NonfiniteBuffers(Collector):
 
     name = "buffers"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._waiting: list[tuple[int, list[str], Ticket]] = []
-        self._told: set[str] = set()
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._waiting: list[tuple[int, list[str], PendingValue]] = []
+        self._reported: set[str] = set()
 
     def detach(self, step: int) -> None:
         named = {plain_name(name): buffer for name, buffer in self.model.named_buffers() if _counts(buffer)}
@@ -39,18 +39,18 @@ class NonfiniteBuffers(Collector):
                 by_device.setdefault(buffer.device, []).append(name)
             for names in by_device.values():
                 sums = torch.stack([named[name].detach().double().sum() for name in names])
-                self._waiting.append((step, names, self.freight.put((~sums.isfinite()).double())))
+                self._waiting.append((step, names, self.queue.put((~sums.isfinite()).double())))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, names, ticket in waiting:
-            bad = [name for name, is_bad in zip(names, ticket.numbers, strict=True) if is_bad]
-            new = [name for name in bad if name not in self._told]
-            self._told.update(new)
+        for step, names, pending in waiting:
+            bad = [name for name, is_bad in zip(names, pending.numbers, strict=True) if is_bad]
+            new = [name for name in bad if name not in self._reported]
+            self._reported.update(new)
             if new:
                 yield Event(step, "nonfinite_buffers", {"names": new}, time.time())
 
 
 def _counts(buffer: Tensor) -> bool:
     """Masks hold minus infinity on purpose; statistics are small and begin finite."""
-    return buffer.is_floating_point() and 0 < buffer.numel() <= LARGEST and buffer.dim() <= 1
+    return buffer.is_floating_point() and 0 < buffer.numel() <= MAX_ELEMENTS and buffer.dim() <= 1

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient, RowSet
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.elements import Elements
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
@@ -25,7 +25,7 @@ VITALS = ("swallowed_fraction", "underflowed_fraction")
 
 # Per parameter of an optimizer: whose it is, whether it has a second moment, and how many elements have a gradient,
 # were swallowed, and have a second moment of zero.
-Counts = tuple[list[str], list[bool], Ticket]
+Counts = tuple[list[str], list[bool], PendingValue]
 
 
 class Numerics(Collector):
@@ -34,8 +34,8 @@ class Numerics(Collector):
     name = "numerics"
     vitals = VITALS
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._before: tuple[Any, Any] | None = None  # which elements have a gradient, and what they were
         self._owners: tuple[Elements, list[str]] | None = None  # of whose parameters, and whose they are
@@ -51,18 +51,18 @@ class Numerics(Collector):
             return
         elements = self._of(optimizer)
         if elements.tensors:
-            moved = elements.gradients(self.patient.step) != 0
-            self._before = (moved, elements.pick_standing(elements.tensors, "before"))
+            moved = elements.gradients(self.context.step) != 0
+            self._before = (moved, elements.pick_stable(elements.tensors, "before"))
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         before, self._before = self._before, None
         if before is None:
             return
         (moved, old), elements = before, self._of(optimizer)
-        swallowed = (elements.pick_standing(elements.tensors, "after") == old) & moved
+        swallowed = (elements.pick_stable(elements.tensors, "after") == old) & moved
         fitting, zero = self._without_second_moment(optimizer, elements)
         counts = elements.count(moved, swallowed, swallowed if zero is None else zero & moved)
-        self._counts.append((self._owners_of(elements), fitting, self.freight.put(counts)))
+        self._counts.append((self._owners_of(elements), fitting, self.queue.put(counts)))
 
     def _without_second_moment(self, optimizer: Optimizer, elements: Elements) -> tuple[list[bool], Any]:
         """Which parameters have one that is shaped like them, and which elements of those are zero."""
@@ -70,7 +70,7 @@ class Numerics(Collector):
         seconds = [held.get("exp_avg_sq") if (held := state.get(p)) else None for p in elements.tensors]
         fitting = [s is not None and s.shape == p.shape for s, p in zip(seconds, elements.tensors, strict=True)]
         if all(fitting):
-            return fitting, elements.pick_standing(seconds, "second moments") == 0
+            return fitting, elements.pick_stable(seconds, "second moments") == 0
         if any(fitting):
             kept = [second if fits else None for second, fits in zip(seconds, fitting, strict=True)]
             return fitting, elements.pick(kept, "second moments") == 0
@@ -78,7 +78,7 @@ class Numerics(Collector):
 
     def _owners_of(self, elements: Elements) -> list[str]:
         if self._owners is None or self._owners[0] is not elements:
-            index, home = self.patient.layout.index, self.patient.layout.home
+            index, home = self.context.layout.index, self.context.layout.home
             self._owners = (elements, [home[index[id(p)]] for p in elements.tensors])
         return self._owners[1]
 
@@ -96,7 +96,9 @@ class Numerics(Collector):
             owners = {owner: place for place, owner in enumerate(dict.fromkeys(homes))}
             places = [owners[owner] for owner in homes]
             sums = np.zeros((len(owners), len(samples), 3))
-            parts = [[_with_missing(fitting, ticket.numbers) for _, fitting, ticket in counts] for _, counts in samples]
+            parts = [
+                [_with_missing(fitting, pending.numbers) for _, fitting, pending in counts] for _, counts in samples
+            ]
             np.add.at(sums, places, np.stack([np.concatenate(each, axis=1).T for each in parts], axis=1))
             moved, swallowed, underflowed = np.moveaxis(sums.swapaxes(0, 1), 2, 0)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,7 +110,7 @@ class Numerics(Collector):
             yield RowSet("numerics", columns, [step for step, _ in samples], np.concatenate(shares, axis=1))
 
     def _of(self, optimizer: Optimizer) -> Elements:
-        return self.patient.elements(optimizer, self.patient.layout)
+        return self.context.elements(optimizer, self.context.layout)
 
 
 def _with_missing(fitting: list[bool], numbers: np.ndarray) -> np.ndarray:

@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.subsample import sample
 from bedside.record.run import Event
 
-AFTER = 10  # steps: the second moment has seen a few gradients
-UNTIL = 100  # steps: later, small gradients may be those of a network that has learned
-LOOKS = 5
+FIRST_STEP = 10  # steps: the second moment has seen a few gradients
+LAST_STEP = 100  # steps: later, small gradients may be those of a network that has learned
+MAX_LOOKS = 5
 TENSORS = 20  # of a group, the first of each size class: enough for a median
 
 
@@ -31,14 +31,14 @@ class OptimizerEpsilon(Collector):
 
     name = "optimizer epsilon"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._looked = 0
-        self._waiting: list[tuple[int, str, float, Ticket]] = []
+        self._waiting: list[tuple[int, str, float, PendingValue]] = []
 
     def attach(self, step: int) -> None:
-        self._due = self._looked < LOOKS and AFTER <= step <= UNTIL
+        self._due = self._looked < MAX_LOOKS and FIRST_STEP <= step <= LAST_STEP
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if not self._due:
@@ -48,16 +48,16 @@ class OptimizerEpsilon(Collector):
         for group in optimizer.param_groups:
             roots = second_moment_roots(optimizer, group)
             if roots is not None:
-                median = self.freight.put(roots.median().double().reshape(1))
-                self._waiting.append((self.patient.step, type(optimizer).__name__, float(group["eps"]), median))
+                median = self.queue.put(roots.median().double().reshape(1))
+                self._waiting.append((self.context.step, type(optimizer).__name__, float(group["eps"]), median))
 
     def detach(self, step: int) -> None:
         self._due = False
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, optimizer, epsilon, ticket in waiting:
-            root = float(ticket.numbers[0])
+        for step, optimizer, epsilon, pending in waiting:
+            root = float(pending.numbers[0])
             if epsilon > root:
                 facts = {"optimizer": optimizer, "eps": epsilon, "root": root}
                 yield Event(step, "optimizer_epsilon", facts, time.time())

@@ -18,9 +18,9 @@ from typing import Any
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import fingerprint, first_input
 from bedside.record.run import Event
 
@@ -40,9 +40,9 @@ class RestartedLoader(Collector):
     name = "restarted loader"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._marks: list[Ticket] = []
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._marks: list[PendingValue] = []
         self._done = False
         self._started = 0  # how many batches the loader has that was started since the last forward; 0: none was
         self._batches = self._starts = self._forwards = 0
@@ -53,27 +53,27 @@ class RestartedLoader(Collector):
             return
         if forward.validating or not forward.grad:
             self._started = 0  # that loader was for an evaluation
-        elif self.tireless:
+        elif self.needs_every_step:
             self._count()
         elif len(self._marks) < ALIKE:
             batch = first_input((forward.args, forward.kwargs))
             if batch is None:
                 self._done = True
             else:
-                self._marks.append(self.freight.put(fingerprint(batch)))
+                self._marks.append(self.queue.put(fingerprint(batch)))
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
-        if not self._done and not self.tireless:
+        if not self._done and not self.needs_every_step:
             self._compare()
 
     def events(self) -> Iterable[Event]:
-        if not self._done and not self.tireless:
+        if not self._done and not self.needs_every_step:
             self._compare()  # marks that came from a device
         news, self._news = self._news, []
         return news
 
     def end(self) -> None:
-        self._done, self.tireless = True, False
+        self._done, self.needs_every_step = True, False
         if self in _LISTENING:
             _LISTENING.remove(self)
             if not _LISTENING:
@@ -92,7 +92,7 @@ class RestartedLoader(Collector):
         if any(mark != marks[0] for mark in marks):
             self._done = True
         elif len(marks) >= ALIKE:
-            self.tireless = True
+            self.needs_every_step = True
             _listen(self)
 
     def _count(self) -> None:
@@ -104,18 +104,18 @@ class RestartedLoader(Collector):
         if self._forwards == FORWARDS:
             if self._starts >= SHARE * FORWARDS:
                 facts = {"batches": self._batches, "starts": self._starts, "forwards": FORWARDS}
-                self._news.append(Event(self.patient.step, "restarted_loader", facts, time.time()))
+                self._news.append(Event(self.context.step, "restarted_loader", facts, time.time()))
             self.end()
 
 
 def _listen(collector: RestartedLoader) -> None:
     if not _LISTENING:
-        DataLoader.__iter__ = _heard  # type: ignore[method-assign]
+        DataLoader.__iter__ = _observed  # type: ignore[method-assign]
     _LISTENING.append(collector)
 
 
 @functools.wraps(_ORIGINAL)
-def _heard(loader: DataLoader[Any]) -> Any:
+def _observed(loader: DataLoader[Any]) -> Any:
     by = sys._getframe(1).f_globals.get("__name__", "")
     for collector in _LISTENING:
         collector.started(loader, by)

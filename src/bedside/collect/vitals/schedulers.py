@@ -13,7 +13,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.record.run import Event
 
 # What the common schedulers call their settings; those that a scheduler has are recorded under these names.
@@ -26,19 +26,19 @@ WARM_UPS = ("num_warmup_steps", "warmup_steps", "warmup", "n_warmup", "warmup_it
 
 
 class Schedulers(Collector):
-    """Hears every `scheduler.step()`."""
+    """Observes every `scheduler.step()`."""
 
     name = "schedulers"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._inner: set[int] = set()
         self._optimizer_steps = 0
         self._early = 0
         self._news: list[Event] = []
-        self._said = 0
+        self._reported = 0
 
     def scheduler_stepped(self, scheduler: Any) -> None:  # type: ignore[override]
         if getattr(scheduler, "_is_initial", False) or id(scheduler) in self._inner or not self._is_ours(scheduler):
@@ -46,10 +46,10 @@ class Schedulers(Collector):
         if id(scheduler) not in self._known:
             self._inner |= {id(each) for each in getattr(scheduler, "_schedulers", ())}
             self._known[id(scheduler)] = (scheduler, {**describe(scheduler), "stepped": 0})
-            self._said = 0
+            self._reported = 0
         facts = self._known[id(scheduler)][1]
         facts["stepped"] += 1
-        if self._optimizer_steps == 0 and self.patient.step == 0:
+        if self._optimizer_steps == 0 and self.context.step == 0:
             self._early += 1
             if self._early == 1:
                 self._news.append(Event(0, "scheduler_before_optimizer", {"scheduler": facts["name"]}, time.time()))
@@ -57,22 +57,22 @@ class Schedulers(Collector):
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         self._optimizer_steps += 1
         if self._optimizer_steps == 1 and hasattr(optimizer.step, "_wrapped_by_lr_sched"):
-            self.patient.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped
+            self.context.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped
 
     def _is_ours(self, scheduler: Any) -> bool:
         optimizer = getattr(scheduler, "optimizer", None)
         optimizer = optimizer if isinstance(optimizer, Optimizer) else getattr(optimizer, "optimizer", optimizer)
-        return any(optimizer is each for each in self.patient.optimizers)
+        return any(optimizer is each for each in self.context.optimizers)
 
     def end(self) -> None:
-        self._said = 0
+        self._reported = 0
 
     def events(self) -> Iterable[Event]:
-        steps = self._optimizer_steps + self.patient.untold
-        if self._known and steps >= 2 * self._said:
-            self._said = max(1, steps)
+        steps = self._optimizer_steps + self.context.skipped_steps
+        if self._known and steps >= 2 * self._reported:
+            self._reported = max(1, steps)
             listed = [{**facts, "optimizer_steps": steps} for _, facts in self._known.values()]
-            self.patient.facts["schedulers"] = listed
+            self.context.facts["schedulers"] = listed
         news, self._news = self._news, []
         return news
 

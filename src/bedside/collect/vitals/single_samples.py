@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.vitals.inputs import first_input
@@ -24,8 +24,8 @@ class SingleSamples(Collector):
     name = "single samples"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         norms = [(plain_name(name), each) for name, each in self.model.named_modules() if isinstance(each, _BatchNorm)]
         self._norms = [(name, each) for name, each in norms if each.track_running_stats]
         self._tally = Tally("single_samples")
@@ -43,7 +43,7 @@ class SingleSamples(Collector):
         training = [name for name, each in self._norms if each.training]
         if training and batch is not None and batch.dim() > 1 and len(batch) == 1:
             counts = {"forwards": self._forwards, "evaluations": self._evaluations}
-            self._tally.add(self.patient.step, where=training[:20], **counts)
+            self._tally.add(self.context.step, where=training[:20], **counts)
 
     def end(self) -> None:
         self._ended = True

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bedside.collect.collector import Collector, Patient
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.loss_inputs import SHAPING
 from bedside.record.run import Event
 
-LOOKS = 5  # batches
+MAX_LOOKS = 5  # batches
 NEAR = 6  # operations between the loss and the difference: mean, sum, weights, division
 TOLERANCE = 0.02  # beyond the range, as a share of its width (of the targets' spread where it has no end)
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -42,14 +42,14 @@ class TargetRange(Collector):
 
     name = "target range"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._looked = 0
-        self._waiting: list[tuple[int, str, str, float, float, Ticket]] = []
+        self._waiting: list[tuple[int, str, str, float, float, PendingValue]] = []
 
     def attach(self, step: int) -> None:
-        self._due = self._looked < LOOKS
+        self._due = self._looked < MAX_LOOKS
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -78,12 +78,12 @@ class TargetRange(Collector):
         slack = TOLERANCE * ((high - low) if math.isfinite(high) else values.std(correction=0))
         outside = ((values < low - slack) | (values > high + slack)).double().mean()
         numbers = torch.stack([outside, values.amin().double(), values.amax().double()])
-        self._waiting.append((self.patient.step, function, made_by, low, high, self.freight.put(numbers)))
+        self._waiting.append((self.context.step, function, made_by, low, high, self.queue.put(numbers)))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, function, made_by, low, high, ticket in waiting:
-            outside, least, most = (float(number) for number in ticket.numbers)
+        for step, function, made_by, low, high, pending in waiting:
+            outside, least, most = (float(number) for number in pending.numbers)
             facts = {
                 "function": function,
                 "made_by": made_by,

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 
-LASTING = 10  # steps of one optimizer alone that make a stretch
-LOOKS = 4  # of inputs of one shape: on the fast path one step in many is looked at
-MOST = 20  # changes: more are the way the data come
+MIN_STEADY_STEPS = 10  # steps of one optimizer alone that make a stretch
+MAX_EVENTS = 4  # of inputs of one shape: on the fast path one step in many is looked at
+MAX_CHANGES = 20  # changes: more are the way the data come
 
 
 class TaskChanges(Collector):
@@ -27,31 +27,31 @@ class TaskChanges(Collector):
     name = "task changes"
     sampled = False
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
-        self._shape = Stretch("input shape", LOOKS)
-        self._optimizer = Stretch("optimizer", LASTING)
-        self._several = len(patient.optimizers) > 1
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._shape = SteadyValue("input shape", MAX_EVENTS)
+        self._optimizer = SteadyValue("optimizer", MIN_STEADY_STEPS)
+        self._several = len(context.optimizers) > 1
         self._news: list[Event] = []
 
     def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
-        if not forward.grad or forward.validating or self._shape.changes >= MOST:
+        if not forward.grad or forward.validating or self._shape.changes >= MAX_CHANGES:
             return
         batch = first_input((forward.args, forward.kwargs))
         if batch is not None:
-            self._shape.add(str(list(batch.shape[1:])), self.patient.step, self._news)
+            self._shape.add(str(list(batch.shape[1:])), self.context.step, self._news)
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
-        if self._several and self._optimizer.changes < MOST:
-            number = next((i for i, each in enumerate(self.patient.optimizers) if each is optimizer), -1)
-            self._optimizer.add(str(number), self.patient.step, self._news)
+        if self._several and self._optimizer.changes < MAX_CHANGES:
+            number = next((i for i, each in enumerate(self.context.optimizers) if each is optimizer), -1)
+            self._optimizer.add(str(number), self.context.step, self._news)
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
         return news
 
 
-class Stretch:
+class SteadyValue:
     """The same value, look after look; a change counts when the old and the new value each lasted."""
 
     def __init__(self, what: str, lasting: int) -> None:

@@ -15,17 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.hooks.module_outputs import ModuleCalls
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.squared_norms import flat
 from bedside.collect.reading.subsample import sample
 from bedside.record.histograms import KIND, Histogram, ordered
 from bedside.record.run import Event
 
-APART = 100  # steps between two, at least: they show what changes slowly
+MIN_INTERVAL = 100  # steps between two, at least: they show what changes slowly
 ELEMENTS = 1 << 16  # counted per tensor: a share of one in a thousand is then known to a tenth of itself
 
 
@@ -33,30 +33,30 @@ class Histograms(Collector):
     """Counts every parameter, its gradient and every module's output."""
 
     name = "histograms"
-    apart = APART
+    min_interval = MIN_INTERVAL
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._turn = 0
         self._calls: ModuleCalls | None = None
         self._names: dict[nn.Module, str] = {}
         self._error: Exception | None = None  # in the middle of a forward
-        self._found: dict[str, dict[str, Ticket]] = {}
-        self._waiting: list[tuple[int, dict[str, dict[str, Ticket]]]] = []
+        self._found: dict[str, dict[str, PendingValue]] = {}
+        self._waiting: list[tuple[int, dict[str, dict[str, PendingValue]]]] = []
 
     def attach(self, step: int) -> None:
         self._due = True
         self._turn += 1
         self._found = {"weights": {}, "gradients": {}, "activations": {}}
 
-    def reads(self, forward: Forward) -> bool:
+    def begin_reading(self, forward: Forward) -> bool:
         self._names = {m: plain_name(name) for name, m in self.model.named_modules() if not any(m.children())}
         self._calls = ModuleCalls(self._names, self._returned)
         self._calls.on(forward.module)
         return True
 
-    def read(self) -> None:
+    def end_reading(self) -> None:
         self.end()
         if self._error is not None:
             raise self._error
@@ -68,14 +68,14 @@ class Histograms(Collector):
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if self._due and not closure:
-            layout = self.patient.layout
+            layout = self.context.layout
             for name, parameter in zip(layout.names, layout.parameters, strict=True):
                 self._count("gradients", name, parameter.grad)
 
     def detach(self, step: int) -> None:
         if self._due:
             self._due = False
-            layout = self.patient.layout
+            layout = self.context.layout
             for name, parameter in zip(layout.names, layout.parameters, strict=True):
                 self._count("weights", name, parameter)
             self._waiting.append((step, self._found))
@@ -84,7 +84,7 @@ class Histograms(Collector):
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
         for step, found in waiting:
-            packed = {of: {owner: _packed(ticket) for owner, ticket in each.items()} for of, each in found.items()}
+            packed = {of: {owner: _packed(pending) for owner, pending in each.items()} for of, each in found.items()}
             yield Event(step, KIND, packed, time.time())
 
     def _returned(self, module: nn.Module, output: Any) -> None:
@@ -95,7 +95,7 @@ class Histograms(Collector):
                 self._count("activations", name, output)
             except Exception as error:
                 self._error = error
-            self.spent += time.perf_counter() - began
+            self.hook_seconds += time.perf_counter() - began
 
     def _count(self, of: str, owner: str, tensor: Tensor | None) -> None:
         if tensor is None or not tensor.is_floating_point() or not tensor.numel():
@@ -108,8 +108,8 @@ class Histograms(Collector):
                 counts += torch.bincount(bits, minlength=512)
             else:  # where bincount would wait for the device
                 counts.index_add_(0, bits, torch.ones_like(values, dtype=torch.float64))
-            self._found[of][owner] = self.freight.put(counts)
+            self._found[of][owner] = self.queue.put(counts)
 
 
-def _packed(ticket: Ticket) -> list[int]:
-    return Histogram(ordered(ticket.numbers.astype(np.int64))).packed()
+def _packed(pending: PendingValue) -> list[int]:
+    return Histogram(ordered(pending.numbers.astype(np.int64))).packed()

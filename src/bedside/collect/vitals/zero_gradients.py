@@ -2,7 +2,7 @@
 
 Recurrent weights of a cell whose state is never carried on, a gate that multiplies by zero: the module as a whole looks
 alive, because its other parameters are. The largest element of every gradient is kept on sampled steps; what was never
-anything but zero is told when it has been looked at often enough, and taken back should it wake up.
+anything but zero is notified when it has been looked at often enough, and taken back should it wake up.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.collect.collector import Collector, Patient
+from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
-from bedside.collect.reading.device_queue import Ticket
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
-TOLD_AT = (20, 50, 200)  # looks: zero by chance, or until a branch that begins at zero has opened, is soon over
+REPORT_STEP = (20, 50, 200)  # looks: zero by chance, or until a branch that begins at zero has opened, is soon over
 
 
 class ZeroGradients(Collector):
@@ -27,23 +27,23 @@ class ZeroGradients(Collector):
 
     name = "zero gradients"
 
-    def __init__(self, patient: Patient) -> None:
-        super().__init__(patient)
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
         self._due = False
         self._names: list[str] = []
         # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
         self._matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1}
         self._largest: Tensor | None = None
         self._looked = 0
-        self._waiting: list[tuple[int, int, list[str], Ticket]] = []
-        self._told: list[str] = []
+        self._waiting: list[tuple[int, int, list[str], PendingValue]] = []
+        self._reported: list[str] = []
 
     def attach(self, step: int) -> None:
-        self._due = self._looked < TOLD_AT[-1]
+        self._due = self._looked < REPORT_STEP[-1]
 
     def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
         if (
-            not self._due or closure or len(self.patient.optimizers) > 1
+            not self._due or closure or len(self.context.optimizers) > 1
         ):  # optimizers that take turns leave zeros behind
             return
         self._due = False
@@ -59,21 +59,21 @@ class ZeroGradients(Collector):
         else:
             self._largest = torch.maximum(self._largest, now)
         self._looked += 1
-        if self._looked in TOLD_AT:
-            ticket = self.freight.put((self._largest == 0).double())
-            self._waiting.append((self.patient.step, self._looked, self._names, ticket))
+        if self._looked in REPORT_STEP:
+            pending = self.queue.put((self._largest == 0).double())
+            self._waiting.append((self.context.step, self._looked, self._names, pending))
 
     def detach(self, step: int) -> None:
         self._due = False
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, looked, names, ticket in waiting:
-            zero = [name for name, is_zero in zip(names, ticket.numbers, strict=True) if is_zero]
+        for step, looked, names, pending in waiting:
+            zero = [name for name, is_zero in zip(names, pending.numbers, strict=True) if is_zero]
             alive = {
-                name.rpartition(".")[0] for name, is_zero in zip(names, ticket.numbers, strict=True) if not is_zero
+                name.rpartition(".")[0] for name, is_zero in zip(names, pending.numbers, strict=True) if not is_zero
             }
             beside = [name for name in zero if name.rpartition(".")[0] in alive and name in self._matrices]
-            if beside != self._told:
-                self._told = beside
+            if beside != self._reported:
+                self._reported = beside
                 yield Event(step, "zero_gradients", {"names": beside, "looks": looked}, time.time())

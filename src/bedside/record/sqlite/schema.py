@@ -66,8 +66,13 @@ def key_of(segment: int, step: int) -> int:
     return segment * SEGMENT + int(step)
 
 
+# Vitals that earlier versions wrote under another name; their records read, and resume, under today's.
+RENAMED_VITALS = {"uncleared": "grads_not_zeroed"}
+
+
 def as_columns(pairs: list[list[str]]) -> tuple[Key, ...]:
-    return tuple((vital, owner) for vital, owner in pairs)
+    """The columns of a metric set, under today's names."""
+    return tuple((RENAMED_VITALS.get(vital, vital), owner) for vital, owner in pairs)
 
 
 RANK_FILE = re.compile(r"rank(\d+)\.sqlite")

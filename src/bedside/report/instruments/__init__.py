@@ -34,7 +34,7 @@ WHOLE_RUN = (
     (Instrument("timing", "numerics", "Time per step", timing), ("step_time",)),
     (Instrument("inputs", "numerics", "Inputs", inputs), ("input_mean", "input_std", "input_max")),
 )
-ALSO_SHOWN = ("clip_threshold", "grad_clip_ratio", "grad_norm_clipped", "data_wait", "skipped", "uncleared")
+ALSO_SHOWN = ("clip_threshold", "grad_clip_ratio", "grad_norm_clipped", "data_wait", "skipped", "grads_not_zeroed")
 
 
 def instruments(run: Run) -> list[Instrument]:

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.squared_norms import Gauge
+from bedside.collect.reading.squared_norms import SquaredNorms
 from bedside.collect.reading.updates import Moved
 from bedside.record.sqlite.reader import open_run
 
@@ -53,10 +53,10 @@ def expected(tensors) -> list[float]:
 
 def test_squares_are_those_of_the_plain_way(loaded):
     tensors = odd_tensors()
-    gauge = Gauge(tensors)
-    np.testing.assert_allclose(np.asarray(gauge.squares(tensors)), expected(tensors), rtol=1e-6)
+    squared_norms = SquaredNorms(tensors)
+    np.testing.assert_allclose(np.asarray(squared_norms.squares(tensors)), expected(tensors), rtol=1e-6)
     missing = [None if i == 1 else t for i, t in enumerate(tensors)]
-    assert gauge.squares(missing)[1] == 0
+    assert squared_norms.squares(missing)[1] == 0
 
 
 def test_changes_are_those_of_the_plain_way(loaded):
@@ -153,7 +153,7 @@ def test_without_numba_the_plain_way_is_taken(plain):
     assert not native.available()
     assert not native.load()
     tensors = [torch.randn(10), torch.randn(20_000)]
-    np.testing.assert_allclose(np.asarray(Gauge(tensors).squares(tensors)), expected(tensors), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(SquaredNorms(tensors).squares(tensors)), expected(tensors), rtol=1e-6)
 
 
 def test_a_numba_that_fails_leaves_the_plain_way(monkeypatch):
@@ -166,19 +166,19 @@ def test_a_numba_that_fails_leaves_the_plain_way(monkeypatch):
 
 def test_tiny_and_huge_numbers_have_their_norms_the_plain_way_too(plain):
     tensors = [torch.full((40_000,), 1e-25), torch.full((40_000,), 1e25), torch.zeros(40_000)]
-    np.testing.assert_allclose(np.asarray(Gauge(tensors).squares(tensors)), expected(tensors), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(SquaredNorms(tensors).squares(tensors)), expected(tensors), rtol=1e-6)
 
 
 def test_small_tensors_that_are_joined_keep_their_norms_and_their_places(plain):
     torch.manual_seed(0)
     shapes = [(5,), (), (4, 3), (7,), (2, 3), (3, 2, 2)] * 9
     tensors = [torch.randn(shape) for shape in shapes]
-    gauge = Gauge(tensors)
-    np.testing.assert_allclose(gauge.squares(tensors), expected(tensors), rtol=1e-6)
+    squared_norms = SquaredNorms(tensors)
+    np.testing.assert_allclose(squared_norms.squares(tensors), expected(tensors), rtol=1e-6)
     tensors[13] = None  # a missing one
     tensors[0] = torch.eye(5).to_sparse()[0]  # and a sparse one
     here = [torch.zeros(1) if t is None else t.to_dense() for t in tensors]
-    np.testing.assert_allclose(gauge.squares(tensors), expected(here), rtol=1e-6)
+    np.testing.assert_allclose(squared_norms.squares(tensors), expected(here), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")
@@ -186,4 +186,4 @@ def test_of_many_alike_some_vanish_and_some_overflow(plain):
     torch.manual_seed(0)
     tensors = [torch.randn(8, 8) * 10.0 ** (-i / 4) for i in range(120)]  # down to 1e-30
     tensors += [torch.zeros(8)] * 20 + [torch.full((8,), 1e25)] * 20 + [torch.full((8,), math.nan)]
-    np.testing.assert_allclose(Gauge(tensors).squares(tensors), expected(tensors), rtol=1e-6)
+    np.testing.assert_allclose(SquaredNorms(tensors).squares(tensors), expected(tensors), rtol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from bedside.collect.reading.addresses import FEW
+from bedside.collect.reading.addresses import CHECK_ALL_UP_TO
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native import torch_calls
 from bedside.collect.reading.updates import Moved
@@ -26,7 +26,7 @@ def square(tensor) -> float:
 
 
 class Asked:
-    """Parameters that have been measured twice, so that from now on machine code asks for their gradients."""
+    """Parameters that have been measured twice, so that from now on native code asks for their gradients."""
 
     def __init__(self, count=3):
         torch.manual_seed(0)
@@ -88,7 +88,7 @@ def test_a_gradient_of_another_type_is_not_read():
     assert asked.measure() is None
 
 
-@pytest.mark.parametrize("count", [3, FEW + 10])
+@pytest.mark.parametrize("count", [3, CHECK_ALL_UP_TO + 10])
 def test_a_parameter_that_somebody_moved_is_noticed_at_once(count):
     asked = Asked(count)
     asked.parameters[2].data = torch.randn(40)

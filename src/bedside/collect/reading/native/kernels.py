@@ -1,7 +1,7 @@
 """Machine code, made by numba when this file is first imported (several seconds; the result is kept on disk).
 
 All of it reads float32 where it lies: what is handed over are addresses, and whoever does so holds the tensors and has
-looked that they lie in one piece (`native.py`).
+looked that they lie in one piece (`native/sums.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-from bedside.collect.reading.native.sums import SAFE, WIDTH
+from bedside.collect.reading.native.sums import SAFE_RANGE, WIDTH
 
 BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
 AHEAD = 4  # tensors whose beginning is fetched before their turn: saves a fifth where many are small (measured)
@@ -23,7 +23,7 @@ FAR = 16  # blocks ahead, one line is fetched: where its page lies is then known
 # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
 HELD = OPTIONS | {"nogil": False}  # what asks torch about tensors keeps other threads from taking them away meanwhile
-LEAST, MOST = np.float32(SAFE[0]), np.float32(SAFE[1])
+LEAST, MOST = np.float32(SAFE_RANGE[0]), np.float32(SAFE_RANGE[1])
 WITHOUT_SIGN, INFINITY = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # of the bits of a float32
 
 FLOAT32, STRIDED = 6, 0  # as torch numbers types and layouts
@@ -218,8 +218,8 @@ def copy(plan: Any) -> None:
 
 @njit(types.void(Table, Sums, Reals, Sums), **OPTIONS)
 def sum_outputs(plan: Any, limits: Any, by_unit: Any, out: Any) -> None:
-    """The sums of `summaries.py`, in its order. The plan: addresses, samples, units, elements from row to row and from
-    column to column. The limits of each: up to where and from where on it is saturated."""
+    """The sums of `output_summaries.py`, in its order. The plan: addresses, samples, units, elements from row to row
+    and from column to column. The limits of each: up to where and from where on it is saturated."""
     for i in range(plan.shape[1]):
         samples, units, down, across = plan[1, i], plan[2, i], plan[3, i], plan[4, i]
         reach = (samples - 1) * down + (units - 1) * across + 1

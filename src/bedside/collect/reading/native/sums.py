@@ -1,15 +1,15 @@
-"""The same sums by machine code, where numba is installed (`kernels.py`): one pass over each tensor, one call for all.
+"""The same sums by native code, where numba is installed (`kernels.py`): one pass over each tensor, one call for all.
 
 Plain torch and numpy pay for every call and for every buffer in between. Here the addresses of many tensors go into one
-call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as the plain way does.
+call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as plain torch does.
 
 Addresses are read anew for every call, while the tensors are held: a kept one could point to memory that has been given
-back. Those of parameters are kept by `places.py`, which holds the memory as well. Only float32 on the CPU, lying in one
-piece, is taken; everything else goes the plain way.
+back. Those of parameters are kept by `addresses.py`, which holds the memory as well. Only float32 on the CPU, lying in
+one piece, is taken; everything else is read by plain torch.
 
 numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once the plain way has taken as long as loading does; until it is done, and
-whenever it fails, the plain way is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+That happens in a thread of its own, once plain torch has taken as long as loading does; until it is done, and
+whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from bedside.collect.reading.subsample import Cut
 
 Floats = NDArray[np.float64]
 
-MANY = 400  # parameters whose results are made room for at a time
-LOADING = 1.0  # seconds that loading takes: worth it once the plain way has taken as long
-SAFE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
+RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
+LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
+SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
 _kernels: ModuleType | None = None
 _begun = False
@@ -57,7 +57,7 @@ def load_in_background() -> None:
 
 
 def load() -> bool:
-    """Load and compile now. Says whether there is anything to use; what fails leaves the plain way."""
+    """Load and compile now. Says whether there is anything to use; what fails leaves plain torch."""
     global _kernels
     if _kernels is None and available():
         try:
@@ -108,7 +108,8 @@ class Tables:
         self._by_unit = np.empty(units.max())
 
     def add_up(self, tensors: Sequence[Tensor], turn: int) -> Floats | None:
-        """The sums of `summaries.py`, (8, outputs), if these can be read; the turn decides where tables begin."""
+        """The sums of `output_summaries.py`, (8, outputs), if these can be read; the turn decides where tables
+        begin."""
         if not set(map(type, tensors)) <= PLAIN or not all_suit(tensors):
             return None
         assert _kernels is not None
@@ -129,9 +130,9 @@ class Pairs:
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
         self._functions: torch_calls.Addresses | None = None
-        self._asked: Sequence[Tensor] | None = None  # parameters that machine code can ask for their gradients
+        self._asked: Sequence[Tensor] | None = None  # parameters that native code can ask for their gradients
         self._tried: Sequence[Tensor] | None = None  # those of which that was found out,
-        self._held: tuple[Tensor, ...] = ()  # and these objects themselves: machine code knows them by address
+        self._held: tuple[Tensor, ...] = ()  # and these objects themselves: native code knows them by address
         if self._suited:
             # Sizes, addresses before, now, of gradients, and what torch_calls.py says: in one array, since every
             # argument of a call costs.
@@ -155,7 +156,7 @@ class Pairs:
             return None
         assert _kernels is not None
         if not gradients:
-            self._plan[3] = self._plan[2]  # the weights once more, which are at hand
+            self._plan[3] = self._plan[2]  # the weights once more, which are on the CPU
         elif not self._find_gradients(news):
             return None
         elif news is not self._tried:
@@ -177,7 +178,7 @@ class Pairs:
         """For results; made many at a time: in a loop that has other things to do, each takes two microseconds."""
         if not self._spare:
             count = len(self._olds)
-            self._spare = list(np.empty((max(1, MANY // count), 3, count)))
+            self._spare = list(np.empty((max(1, RESULTS_AT_ONCE // count), 3, count)))
         return self._spare.pop()
 
     def _find_gradients(self, news: Sequence[Tensor]) -> bool:
@@ -194,7 +195,7 @@ class Pairs:
         return True
 
     def _try_to_ask(self, news: Sequence[Tensor]) -> None:
-        """Whether machine code finds the gradients where Python just did; from then on Python is not asked."""
+        """Whether native code finds the gradients where Python just did; from then on Python is not asked."""
         assert _kernels is not None
         self._tried, self._asked, self._functions = news, None, torch_calls.functions()
         cells = None if self._functions is None else torch_calls.cells(news)

@@ -1,4 +1,4 @@
-"""Functions of torch's own libraries that machine code can call, to ask many gradients where they lie.
+"""Functions of torch's own libraries that native code can call, to ask many gradients where they lie.
 
 Asked by Python, a gradient takes 0.2 µs in a tight loop: where tensors are many and small, twice as long as reading all
 of them. What is called here instead are `grad` of torch's tensor and questions of its C interface (`aoti_torch_…`). A
@@ -6,7 +6,7 @@ tensor is handed over as the place within Python's object at which that keeps to
 long as the object lives, whatever torch puts there.
 
 All this is torch's private matter. It is used only with versions of torch with which it was tried, and every list of
-parameters is asked both ways first (`native.py`).
+parameters is asked both ways first (`native/sums.py`).
 """
 
 from __future__ import annotations

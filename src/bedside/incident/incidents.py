@@ -1,0 +1,77 @@
+"""Black box and guard of one watched run, joined: the only thing of this room that the monitor knows.
+
+The monitor takes `listener` among its collectors, calls `before_step` after its own look at the gradients and
+`after_step` before its own look at the weights, and says when numbers were recorded and when the training failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch.optim import Optimizer
+
+from bedside.incident.black_box import BlackBox, black_box_of
+from bedside.incident.decisions import Decisions
+from bedside.incident.folder import Series
+from bedside.incident.guard import Guard, check_action, check_multiple
+from bedside.incident.listener import IncidentListener
+from bedside.incident.step_check import StepCheck
+
+
+class Incidents:
+    """What was asked for, and the parts that do it."""
+
+    def __init__(self, black_box: BlackBox | None, on_nan: str, skip_spikes: float | None) -> None:
+        self._box = black_box
+        self._action = on_nan if on_nan != "report" or skip_spikes is None else "skip"
+        self._check = StepCheck(
+            skip_spikes or (black_box.spike if black_box else None), guards_spikes=skip_spikes is not None
+        )
+        self._listener: IncidentListener | None = None
+        self._decisions: Decisions | None = None
+        self._guard: Guard | None = None
+
+    @property
+    def guards(self) -> bool:
+        """Whether steps may be left out."""
+        return self._guard is not None
+
+    def listener(self, context: Any, run_dir: Path, announce: Callable[[str], None]) -> IncidentListener:
+        """The collector that follows every step."""
+        self._listener = listener = IncidentListener(context, self._check, self._box, run_dir, announce)
+        if self._action != "report":
+            self._decisions = Decisions(self._action, context, lambda: listener.inputs, announce)
+            # With a black box the answer is read at every step anyway, and an exception has to come at once.
+            waits = True if self._box is not None or self._action != "skip" else None
+            self._guard = Guard(self._check, self._decisions.decided, scaler=lambda: context.scaler, wait=waits)
+            listener.decisions = self._decisions
+        return listener
+
+    def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+        return self._guard.before_step(optimizer, args, kwargs) if self._guard is not None else None
+
+    def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self._guard is not None:
+            self._guard.after_step(optimizer, args, kwargs)
+
+    def failed(self, error: BaseException) -> None:
+        """The user's training raised it."""
+        if self._listener is not None:
+            self._listener.failed(error)
+
+    def recorded(self, series: Callable[[int], Series]) -> None:
+        """Numbers have gone into the record; `series` reads the last steps of it."""
+        if self._listener is not None and self._listener.without_history:
+            self._listener.history_due(series)
+
+    def end(self) -> None:
+        if self._guard is not None:
+            self._guard.end()
+
+
+def incidents_of(black_box: Any, on_nan: Any, skip_spikes: Any) -> Incidents | None:
+    """From what the user gave to `watch`; None where nothing was asked for."""
+    box, action, multiple = black_box_of(black_box), check_action(on_nan), check_multiple(skip_spikes)
+    return None if box is None and action == "report" and multiple is None else Incidents(box, action, multiple)
