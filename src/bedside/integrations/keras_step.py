@@ -1,8 +1,8 @@
 """An update that Keras makes, as the step of an optimizer of torch's, with names as `model.summary()` shows them.
 
-Keras clips inside of its own update, on tensors of its own. Around each update `.grad` holds what Keras had after
-clipping, which is where `watch` reads it; the norms before are handed over as those of a clip call. Afterwards `.grad` is
-put back.
+Keras clips inside of its own update, on tensors of its own. During an update `.grad` holds what Keras has after
+clipping, which is where `watch` reads it; the norms before are handed over as those of a clip call. Afterwards `.grad`
+is what it was.
 """
 
 from __future__ import annotations
@@ -27,12 +27,18 @@ class KerasStep:
         self._scaling = optimizer
         self.optimizer = StepOfKeras([variable.value for variable in variables], self._rate())
         self.optimizer.__class__ = type(type(self._keras).__name__, (StepOfKeras,), {})  # the name in the record
-        self.monitor: Any = None
+        self._monitor: Any = None
         self._parameters: list[Any] = []
+
+    def watched_by(self, monitor: Any) -> None:
+        if monitor is not self._monitor:
+            self._monitor = monitor
+            if self._keras.gradient_accumulation_steps:
+                monitor.combine_losses("mean")
 
     def begin(self, monitor: Any) -> None:
         """Listen to this optimizer alone, until `end`."""
-        self.monitor = monitor
+        self.watched_by(monitor)
         apply, clip, scale = (
             self._keras._backend_apply_gradients,
             self._keras._clip_gradients,
@@ -50,7 +56,7 @@ class KerasStep:
     def apply(self, original: Callable[..., None], grads: Gradients, variables: Sequence[Any]) -> None:
         """Keras' `_backend_apply_gradients`: a step, unless it only adds up."""
         every = self._keras.gradient_accumulation_steps
-        if every and (int(self._keras.iterations) + 1) % every != 0:
+        if every and (int(self._keras._iterations) + 1) % every != 0:  # `iterations` counts updates
             original(grads, variables)
             return
         self.optimizer.param_groups[0]["lr"] = self._rate()
@@ -72,10 +78,10 @@ class KerasStep:
         if limit := self._keras.clipnorm:
             norms = torch._foreach_norm([each.detach() for each in grads])
             for parameter, total in zip(self._parameters, norms, strict=True):
-                self.monitor.clipped_by_norm([parameter], float(limit), total)
+                self._monitor.clipped_by_norm([parameter], float(limit), total)
         elif limit := self._keras.global_clipnorm:
             total = torch.nn.utils.get_total_norm(list(grads))
-            self.monitor.clipped_by_norm(list(self._parameters), float(limit), total)
+            self._monitor.clipped_by_norm(list(self._parameters), float(limit), total)
         for parameter, gradient in zip(self._parameters, shown, strict=True):
             parameter.grad = gradient
         return clipped
@@ -83,8 +89,8 @@ class KerasStep:
     def scale_loss(self, original: Callable[[Any], Any], loss: Any) -> Any:
         """Keras' `scale_loss`, for mixed precision."""
         scaled = original(loss)
-        if scaled is not loss and self.monitor is not None:
-            self.monitor.scaled(loss, scaled)
+        if scaled is not loss and self._monitor is not None:
+            self._monitor.scaled(loss, scaled)
         return scaled
 
     def _rate(self) -> float:

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -60,6 +60,7 @@ class Attach:
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
         self._busy = False
+        self.micro_losses: Literal["", "sum"] = ""  # how they make up a step's loss, where the framework at work knows
         self.before_step: Callable[[], None] = lambda: None  # at every step of an optimizer that is watched
 
     def install(self) -> None:
@@ -101,6 +102,10 @@ class Attach:
         self._known.add(optimizer)
         self._start([optimizer], [root], vitals)
         self._forget()
+
+    def monitor_of(self, optimizer: Optimizer) -> Any:
+        """The monitor that watches it now; a new optimizer of the same training may have brought another one."""
+        return next((each.monitor for each in self.watched if optimizer in each.optimizers), None)
 
     # What torch tells us.
 
@@ -192,6 +197,8 @@ class Attach:
         if vitals:
             options["vitals"] = vitals
         monitor = bedside.watch(model, optimizers, quiet=True, **options)
+        if self.micro_losses:
+            monitor.combine_losses(self.micro_losses)
         self.watched.append(Watched(monitor, optimizers, roots, switches))
         self._started(monitor)
 

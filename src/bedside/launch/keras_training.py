@@ -51,7 +51,7 @@ class KerasTrainings:
         call = self._fit_signature.bind_partial(model, *args, **kwargs)
         given = call.arguments.get("callbacks")
         ours = self._callback(model)
-        if hasattr(given, "append") and not isinstance(given, list):  # a CallbackList
+        if isinstance(given, self._keras.callbacks.CallbackList):
             given.append(ours)
         else:
             several = list(given) if isinstance(given, (list, tuple)) else [given] if given is not None else []
@@ -70,9 +70,13 @@ class KerasTrainings:
                 if getattr(type(model), "train_step", None) is trainings._train_step and model.optimizer is not None:
                     trainings._begin(model.optimizer, model.trainable_variables, model)
 
-            @property
-            def monitor(self) -> Any:
-                return trainings._attach.newest
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+                self.monitor = trainings._attach.newest
+                super().on_epoch_begin(epoch, logs)
+
+            def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+                self.monitor = trainings._attach.newest
+                super().on_epoch_end(epoch, logs)
 
         return Listening()
 
@@ -93,14 +97,16 @@ class KerasTrainings:
         name = variables[0].path.partition("/")[0] if model is None else model.name
         step = KerasStep(optimizer, variables)
         self._attach.begin(step.optimizer, weights_as_modules(weights, name), VITALS)
-        self._steps[inner] = step
+        if (monitor := self._attach.monitor_of(step.optimizer)) is not None:
+            step.watched_by(monitor)
+            self._steps[inner] = step
 
     def _apply(self, original: Any, optimizer: Any, grads: Any, variables: Any) -> None:
         step = self._begin(optimizer, variables)
         if step is None:
             original(grads, variables)
         else:
-            step.monitor = self._attach.newest
+            step.watched_by(self._attach.monitor_of(step.optimizer))
             step.apply(original, grads, variables)
 
     def _clip(self, original: Any, optimizer: Any, grads: Any) -> Any:
