@@ -1,7 +1,7 @@
 """Runs scripts as `python` and as `bedside run` would, each in a forked process, so that torch is imported once.
 
-python side_by_side.py OUT      takes names on stdin; writes OUT/NAME.plain.pt, OUT/NAME.watched.pt, both outputs, and the
-                                record of each, and answers with a line
+python side_by_side.py OUT      takes names on stdin and answers each with a line, when OUT has NAME.plain.pt,
+                                NAME.watched.pt, both outputs, and the records
 """
 
 from __future__ import annotations

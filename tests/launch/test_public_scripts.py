@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,7 +30,11 @@ class Trained:
         self._folder = folder
         self._done: set[str] = set()
         self._driver = subprocess.Popen(
-            [sys.executable, str(driver), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(driver), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},  # threads that wait for each other take minutes under load
         )
 
     def __truediv__(self, name: str) -> Path:

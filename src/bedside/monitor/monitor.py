@@ -48,6 +48,7 @@ from bedside.monitor.flushing import Flusher
 from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Recorder
 from bedside.monitor.run_events import RunEvents
+from bedside.monitor.unwatched_optimizers import UnwatchedOptimizers
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
 from bedside.sinks.ending import ending_of
@@ -194,6 +195,7 @@ class Monitor:
             each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
             for each in self.optimizers
         ]
+        self._unwatched = UnwatchedOptimizers(self.optimizers, layout.parameters, self._events.unwatched_optimizer)
         self._fast_path_control.hook_step_begins()
         self._parameters.check_coverage()
         patches.listen(self)
@@ -519,6 +521,7 @@ class Monitor:
         patches.remove_monitor(self)
         while self._handles:
             self._handles.pop().remove()
+        self._unwatched.stop()
         self._fast_path_control.unhook_step_begins()
         self._gradient_order.stop()
 

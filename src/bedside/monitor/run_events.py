@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
+from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
 from bedside.errors import BadModel, warn_safely
@@ -52,6 +53,17 @@ class RunEvents:
         """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""
         if backwards >= UNUSED_BACKWARDS:
             self.note("unstepped", {"backwards": backwards})
+
+    def unwatched_optimizer(self, optimizer: Optimizer) -> None:
+        """Another optimizer than the watched ones makes the steps."""
+        name = type(optimizer).__name__
+        said = BadModel(
+            f"Another {name} than the watched one steps the parameters of this model: its steps are not seen.",
+            expected="the optimizer that makes the steps; some trainers build a new one inside of train()",
+            try_="bedside.watch(model, trainer.optimizer) once it exists, or bedside run SCRIPT, which finds it",
+        )
+        self.note("unwatched_optimizer", {"optimizer": name})
+        warn_safely(str(said))
 
     def failed(self, collector: Collector, error: Exception) -> None:
         """One collector was switched off."""

@@ -12,7 +12,8 @@ By counting: at least `times` the usual number of backward passes per step (one,
 `fewest` of them, at the moment somebody asks or the run ends.
 
 ## When it is wrong
-A diagnosis asked for in the middle of a very long accumulation, before its first step.
+A diagnosis asked for in the middle of a very long accumulation, before its first step. Where another optimizer was seen
+stepping the same parameters, it does not judge: the wrong one is watched, and a warning has said so.
 
 ## What to try
 1. Call `optimizer.step()` after `backward()`; with a GradScaler `scaler.step(optimizer)` and `scaler.update()`.
@@ -53,6 +54,8 @@ class Limits:
 def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("backward passes and steps (a watched run)")
+    if run.events_of("unwatched_optimizer"):
+        raise NotEnough("steps of the watched optimizer (another one makes them)")
     told = run.events_of("unstepped")
     if not told:
         return
