@@ -1,6 +1,6 @@
 """Make the pages that are written elsewhere: rules from their docstrings, vitals from the vocabulary, tables from data.
 
-    python scripts/make_docs.py            write docs/{rules,lab}/*.md, rules.md, vitals.md, zoo.md, other tables
+    python scripts/make_docs.py            write docs/{rules,preflight,lab}/*.md, rules.md, vitals.md, zoo.md, tables
     python scripts/make_docs.py --check    change nothing; exit 1 if any of it is out of date
 
 The pages are committed, so that they can be read where the code is, and CI compares.
@@ -20,6 +20,7 @@ from lab_pages import lab_pages, lab_table
 from zoo_pages import zoo_page
 
 from bedside.logs import FORMATS
+from bedside.preflight.checks import CATALOGUE as CHECKS
 from bedside.record.vocabulary import VITALS, Vital
 from bedside.rules import CATALOGUE, Rule
 from bedside.rules.page import family, needs, page, status
@@ -38,11 +39,19 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         + page(rule)
         for rule in catalogue
     }
+    pages |= {
+        root / f"docs/preflight/{check.code}.md": MADE.format(
+            source=f"src/bedside/preflight/checks/{check.name.replace('-', '_')}.py"
+        )
+        + page(check)
+        for check in CHECKS
+    }
     filled = {
         "README.md": {"numbers": front_numbers(root)},
         "docs/lab.md": {"experiments": lab_table()},
         "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
         "docs/logs.md": {"formats": formats_sentence()},
+        "docs/preflight.md": {"checks": checks_table()},
     }
     for name, parts in filled.items():
         text = (root / name).read_text(encoding="utf-8")
@@ -74,6 +83,16 @@ def rules_table(catalogue: Sequence[Rule]) -> str:
     )
     families = f"## By family\n\n{families_table(catalogue)}\n\n## By code\n\n"
     return MADE.format(source="the rule's file") + intro + families + head + "\n".join(rows) + "\n"
+
+
+def checks_table() -> str:
+    rows = [
+        f"| [{check.code}](preflight/{check.code}.md) | {check.name} | {check.severity.word} | {check.depth} | "
+        f"{_cell(check.title)} |"
+        for check in CHECKS
+    ]
+    head = f"{plural(len(CHECKS), 'check')}.\n\n| code | name | severity | depth | |\n|---|---|---|---|---|\n"
+    return head + "\n".join(rows)
 
 
 def vitals_table(catalogue: Sequence[Rule]) -> str:
@@ -125,8 +144,9 @@ def between(text: str, marker: str, new: str, file: str = "README.md") -> str:
 
 
 def leftovers(root: Path, wanted: dict[Path, str]) -> list[Path]:
-    """Pages of rules and experiments that are no longer listed."""
-    pages = [path for folder in ("rules", "lab") for path in sorted((root / "docs" / folder).glob("*.md"))]
+    """Pages of rules, checks and experiments that are no longer listed."""
+    folders = ("rules", "preflight", "lab")
+    pages = [path for folder in folders for path in sorted((root / "docs" / folder).glob("*.md"))]
     return [path for path in pages if path not in wanted]
 
 

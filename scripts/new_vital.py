@@ -52,7 +52,7 @@ class {title}(Collector):
     def attach(self, step: int) -> None:
         self._stepped = False
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:  # type: ignore[override]  # moments may be None
+    def step_ended(self, optimizer: Any, closure: bool) -> None:
         self._stepped = True
 
     def detach(self, step: int) -> None:

@@ -94,3 +94,9 @@ def test_both_trackers_of_the_production_loop_get_the_same_numbers(production):
     assert drawn["train/loss"].values == pytest.approx(record["train/loss"].values, rel=1e-5)
     assert drawn["val/accuracy"].values == pytest.approx(record["val/accuracy"].values, rel=1e-5)
     assert {"grad_norm/features.0", "update_norm", "lr"} <= set(drawn.keys())
+
+
+def test_preflight_passes_a_healthy_classifier_and_finds_the_softmax():
+    told = printed("preflight.py")
+    assert " 0 failed" in told
+    assert "PRE102 loss-fits-output: cross_entropy takes scores" in told

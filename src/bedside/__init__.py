@@ -5,7 +5,9 @@ The public names are loaded on first use: importing bedside loads neither torch 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from bedside.finding import Severity as Severity
     from bedside.monitor.monitor import Monitor as Monitor
     from bedside.monitor.watch import watch as watch
+    from bedside.preflight.preflight import preflight as preflight
     from bedside.record.run import Run as Run
 
 _HOMES = {
     "watch": "bedside.monitor.watch",
     "Monitor": "bedside.monitor.monitor",
+    "preflight": "bedside.preflight.preflight",
     "diagnose": "bedside.api",
     "compare": "bedside.api",
     "load": "bedside.api",
@@ -42,6 +46,17 @@ _HOMES = {
 _ROOMS = ("incident", "lab")  # modules that are used by their name: bedside.lab.lr_range(...)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
+
+
+class _Bedside(ModuleType):
+    """`bedside.preflight` is the function, also when somebody has loaded the package of that name before."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Bedside
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled models are listened to beside the training: no graph break, no further graph, the same weights."""
+"""Compiled models are observed a few times, on a copy: no graph break, no further graph, the same weights."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_a_compiled_model_is_heard_and_nothing_changes(way, tmp_path):
     assert not run.events_of("switched_off")
     assert not run.events_of("blind")
     heard = run.series("activation_rms", "one")
-    assert len(heard) >= 4
+    assert len(heard) == 3, "of eight sampled steps: the first, the second and the fourth"
     assert run.series("zero_fraction", "relu").last > 0.2
-    assert len(run.series("alive_units", "relu")) >= 4
+    assert len(run.series("alive_units", "relu")) == 3
     assert run.series("eval_mode").values.max() == 0
     assert len(run.series("batch_fingerprint")) >= 4
 
@@ -108,9 +108,10 @@ def test_what_is_heard_is_what_the_uncompiled_model_puts_out(tmp_path):
     trained(lambda model, backend: model, tmp_path / "plain", watch=True)
     compiled, plain = open_run(tmp_path / "compiled"), open_run(tmp_path / "plain")
     for vital in ("activation_mean", "activation_rms", "activation_max"):
-        assert compiled.series(vital, "one").values.tolist() == pytest.approx(
-            plain.series(vital, "one").values.tolist()
-        )
+        usual = dict(zip(plain.series(vital, "one").steps, plain.series(vital, "one").values, strict=True))
+        seen = compiled.series(vital, "one")
+        assert len(seen) == 3
+        assert seen.values.tolist() == pytest.approx([usual[step] for step in seen.steps])
 
 
 @pytest.mark.filterwarnings("error")
@@ -145,7 +146,7 @@ def test_loss_functions_inside_a_compiled_function_break_no_graph(tmp_path):
             optimizer.step()
     assert not counters["graph_break"]
     assert counters["stats"]["unique_graphs"] == 1
-    assert len(open_run(tmp_path / "run").series("activation_rms", "one")) >= 4
+    assert len(open_run(tmp_path / "run").series("activation_rms", "one")) == 3
 
 
 @pytest.mark.slow
@@ -159,4 +160,4 @@ def test_inductor_trains_the_same_weights(tmp_path):
     assert watched_graphs == graphs
     for name, value in plain.items():
         assert torch.equal(value, watched[name]), name
-    assert len(open_run(tmp_path / "run").series("activation_rms", "one")) == 4
+    assert len(open_run(tmp_path / "run").series("activation_rms", "one")) == 3

@@ -62,6 +62,14 @@ def test_epochs_keep_the_mean_training_loss_beside_the_steps(tmp_path):
     assert run.series("epoch").values.tolist() == [0.0] * 4 + [1.0] * 4 + [2.0] * 4
 
 
+@pytest.mark.parametrize("falls", [True, False])
+def test_whether_the_loss_is_meant_to_fall_is_in_the_config(falls, tmp_path):
+    model, optimizer = a_pair()
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True, loss_falls=falls):
+        steps(model, optimizer, 2)
+    assert open_run(tmp_path / "run").config.get("loss_falls", True) is falls
+
+
 def test_resume_continues_on_the_same_step_axis(tmp_path):
     model, optimizer = a_pair()
     with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True):
@@ -161,6 +169,10 @@ BAD_CALLS = {
     "a budget of 100": (
         lambda tmp: bedside.watch(*a_pair(), budget=100),
         ["budget=100 is not a share of the step time.", "between 0 and 1", "budget=0.01"],
+    ),
+    "a loss that falls no": (
+        lambda tmp: bedside.watch(*a_pair(), loss_falls="no"),
+        ["loss_falls='no' is neither True nor False.", "loss_falls=True or loss_falls=False", "loss_falls=False"],
     ),
     "run_dir is a file": (
         lambda tmp: bedside.watch(*a_pair(), run_dir=tmp / "file"),

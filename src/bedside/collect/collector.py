@@ -16,13 +16,14 @@ one warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.collect.probes import Probes
 from bedside.collect.reading.elements import ElementsOf
 from bedside.record.run import Event, Key
 
@@ -56,6 +57,7 @@ class WatchContext:
     forward_hooks: ForwardHooks
     layout: Layout  # replaced by the monitor when the model's parameters change
     rank: int = 0
+    probes: Probes = field(default_factory=Probes)
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
     skipped_steps: int = 0  # fast-path steps so far, at which no collector was called
@@ -64,7 +66,7 @@ class WatchContext:
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 
 
-# Moments of the loop that a collector observes on every step if it has a method of that name.
+# The moments of the loop; a collector overrides the methods of those it needs.
 MOMENTS = (
     "forward_begins",
     "loss_computed",
@@ -123,15 +125,37 @@ class Collector:
         """What happened once, since the last call."""
         return ()
 
-    # The moments, in the order of the loop; those that a collector does not override cost nothing.
+    # The moments, in the order of the loop. The collector set finds which of them a class overrides; the others cost
+    # nothing.
 
-    forward_begins: Callable[[Forward], None] | None = None
-    loss_computed: Callable[[str, Any, Any], None] | None = None  # name of the function, prediction, target
-    # What backward got, and the losses in it: unscaled, as numbers where they can be read without waiting.
-    backward_begins: Callable[[Any, Sequence[float | Tensor]], None] | None = None
-    backward_ended: Callable[[bool], None] | None = None  # whether it was this model's
-    clipped: Callable[[Sequence[Tensor], float, Tensor], None] | None = None  # parameters, max_norm, total norm
-    step_begins: Callable[[Optimizer, bool], None] | None = None  # the optimizer, and whether it got a closure
-    step_ended: Callable[[Optimizer, bool], None] | None = None
-    scheduler_stepped: Callable[[Any], None] | None = None
-    metrics_logged: Callable[[Sequence[str]], None] | None = None  # vitals that the user logged
+    def forward_begins(self, forward: Forward) -> None:
+        """A forward pass of the model begins, in training or in evaluation."""
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
+        """A loss function of torch was called."""
+
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        """What backward was given, and the losses in it: unscaled, as numbers where nobody has to wait for them."""
+
+    def backward_ended(self, ours: bool) -> None:
+        """Whether it was a backward pass of this model."""
+
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Tensor) -> None:
+        """Gradients were clipped by norm."""
+
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
+        """An optimizer's step begins, with or without a closure."""
+
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
+        """It is over."""
+
+    def scheduler_stepped(self, scheduler: Any) -> None:
+        """A learning-rate scheduler steps."""
+
+    def metrics_logged(self, vitals: Sequence[str]) -> None:
+        """The user logged these vitals."""
+
+
+def overrides(collector: Collector, moment: str) -> bool:
+    """Whether the collector's class has a method of its own for this moment."""
+    return getattr(type(collector), moment) is not getattr(Collector, moment)

@@ -7,22 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from bedside.collect.collector import MOMENTS, Collector, WatchContext
+from bedside.collect.collector import MOMENTS, Collector, WatchContext, overrides
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.sampling.intervals import Intervals
 
 Failed = Callable[[Collector, Exception], None]
+Make = Callable[[WatchContext], Collector]  # the class, or whatever else makes one
 
 
 class CollectorSet:
     """One collector that fails is switched off, and `failed` is notified; the others go on."""
 
-    def __init__(self, collectors: Sequence[type[Collector]], context: WatchContext, failed: Failed) -> None:
+    def __init__(self, collectors: Sequence[Make], context: WatchContext, failed: Failed) -> None:
         self._context = context
         self._on_failure = failed
         self._members = [make(context) for make in collectors]
         self._handlers = {
-            moment: [(c, handler) for c in self._members if (handler := getattr(c, moment)) is not None]
+            moment: [(each, getattr(each, moment)) for each in self._members if overrides(each, moment)]
             for moment in MOMENTS
         }
         self._attached: list[Collector] = []

@@ -61,7 +61,7 @@ def shares(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[Sample]
 
 def bad_rows(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[int]:
     """The rows that make the step non-finite: by their inputs, their own loss, or the gradient of it."""
-    if rows := _rows_not_finite((batch.inputs, batch.keywords, batch.target), batch.rows):
+    if rows := rows_not_finite((batch.inputs, batch.keywords, batch.target), batch.rows):
         return rows
     with training.autocast():
         output = _output(loss, batch)
@@ -125,7 +125,7 @@ def _trainable(training: Training) -> list[Tensor]:
     return [each for each in training.model.parameters() if each.requires_grad]
 
 
-def _rows_not_finite(values: Any, rows: int) -> list[int]:
+def rows_not_finite(values: Any, rows: int) -> list[int]:
     found: set[int] = set()
     for _, tensor in named_tensors(values):
         if tensor.ndim and tensor.shape[0] == rows and tensor.is_floating_point():

@@ -23,18 +23,19 @@ from bedside.incident.black_box import BlackBox
 from bedside.incident.buffers import BuffersBefore
 from bedside.incident.capture import Training, Trigger, capture
 from bedside.incident.decisions import Decisions
-from bedside.incident.folder import Series, write, write_vitals
+from bedside.incident.folder import write, write_vitals
+from bedside.incident.history import last_steps
 from bedside.incident.loader_batches import listen, stop
 from bedside.incident.micro_batches import MicroBatches
 from bedside.incident.step_check import StepCheck
-from bedside.record.run import Event
+from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
-class IncidentListener(Collector):  # type: ignore[misc]  # collect is not followed by the type checker
+class IncidentListener(Collector):
     """The step under way, by reference; written when it turns out to be bad."""
 
     name = "black box"
@@ -55,7 +56,7 @@ class IncidentListener(Collector):  # type: ignore[misc]  # collect is not follo
         self._box = black_box
         self._run_dir = run_dir
         self._micro_batches = MicroBatches()
-        self._buffers = BuffersBefore(context.model)
+        self.buffers = BuffersBefore(context.model)
         self._schedulers: list[Any] = []
         self._coming: Sequence[float | Tensor] = ()  # losses of the backward that is under way
         self.inputs: Any = None  # of the last forward, until the step is over
@@ -89,10 +90,10 @@ class IncidentListener(Collector):  # type: ignore[misc]  # collect is not follo
             return
         if self._step != self.context.step:
             self._begin()
+        if self.inputs is None:
+            self.buffers.step_begins()
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
-            if not len(self._micro_batches):
-                self._buffers.step_begins()
             self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
@@ -149,12 +150,12 @@ class IncidentListener(Collector):  # type: ignore[misc]  # collect is not follo
             said = str(error).partition("\n")[0]
             self._keep(Trigger(kind, f"{type(error).__name__}: {said}", error=error))
 
-    def history_due(self, series: Callable[[int], Series]) -> None:
+    def add_history(self, run: Callable[[], Run]) -> None:
         """The numbers up to the incident have been recorded: those of its last steps are put beside it."""
         folders, self.without_history = self.without_history, []
         for folder in folders:
             try:
-                write_vitals(folder, series(self._box.history if self._box is not None else 0))
+                write_vitals(folder, last_steps(run(), self._box.history if self._box is not None else 0))
             except Exception as error:
                 warn_safely(f"bedside could not add the vitals to {folder} ({type(error).__name__}: {error}).")
 
@@ -210,7 +211,7 @@ class IncidentListener(Collector):  # type: ignore[misc]  # collect is not follo
     def _write(self, trigger: Trigger) -> Path:
         context, box = self.context, self._box
         assert box is not None
-        buffers = self._buffers.before()
+        buffers = self.buffers.before()
         training = Training(context.model, context.optimizers, context.scaler, self._schedulers, buffers)
         captured = capture(
             trigger, training, list(self._micro_batches), step=context.step, rank=context.rank, redact=box.redact

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.dropout import _DropoutNd
 
 from bedside.lab.progress import progress as shown
 from bedside.lab.recording import experiment
@@ -30,6 +29,7 @@ from bedside.lab.result import Result
 from bedside.lab.session import Session, session
 from bedside.training.batches import rows_in, take_rows
 from bedside.training.forward import Forward, LossFunction
+from bedside.training.modes import without_dropout
 from bedside.training.step import Training
 from bedside.wording import listed, number, percent, plural
 
@@ -118,10 +118,10 @@ def overfit_batch(
         whole = at.training.loss.placed(at.training.batches[0])
         chosen = list(range(min(rows, rows_in(whole)))) if isinstance(rows, int) else list(rows)
         batch = take_rows(whole, chosen)
-        _without_dropout(model)
+        without_dropout(model)
         first, starved, cut, dead = _gradients(at.training, batch)
         at.rewind()
-        _without_dropout(model)
+        without_dropout(model)
         floor = _floor(at.training, batch, steps)
         histories: dict[float, list[float]] = {}
         ends: dict[float, tuple[float, float]] = {}  # loss and accuracy
@@ -186,16 +186,6 @@ def _is_memorised(first: float, final: float, floor: float, limits: Limits) -> b
     return final - lowest <= limits.left * max(first - lowest, 1e-12)
 
 
-def _without_dropout(model: nn.Module) -> None:
-    """Training mode, because it is training that is tested, but nothing random in it."""
-    model.train()
-    for module in model.modules():
-        if isinstance(module, _DropoutNd):
-            module.eval()
-        if isinstance(module, nn.RNNBase | nn.MultiheadAttention):
-            module.dropout = 0.0
-
-
 def _gradients(training: Training, batch: Any) -> tuple[float, list[str], float, float]:
     """The first loss, the parameters without a gradient, and two shares: those cut off, and those with exactly zero."""
     loss = training.loss(batch)
@@ -235,7 +225,7 @@ def _floor(training: Training, batch: Any, steps: int) -> float:
 
 def _trained(at: Session, batch: Any, rate: float, steps: int) -> Iterator[float]:
     training = at.training
-    _without_dropout(training.model)
+    without_dropout(training.model)
     optimizer = torch.optim.Adam([each for each in training.model.parameters() if each.requires_grad], lr=rate)
     for _ in range(steps):
         optimizer.zero_grad()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -15,7 +16,7 @@ from bedside.live.reading import opened
 from bedside.logs import RunFiles
 from bedside.report.instruments import instrument
 
-REST = 8.0  # times as long as judging took: the next verdict on the same run waits, so it takes a tenth of a core
+REST = 8.0  # times as long as judging took: so long the next verdict waits, so that verdicts take a tenth of a core
 FRESH = 20.0  # seconds: a run that grew within them is being trained
 
 
@@ -26,7 +27,8 @@ class Runs:
         self.folder = folder
         self._known: dict[str, dict[str, Any]] = {}
         self._version = 0
-        self._next_look: dict[str, float] = {}  # not before that
+        self._last_look: dict[str, float] = {}  # when a run was judged last, by time.monotonic
+        self._took: dict[str, float] = {}  # seconds that took, of runs that have grown since they were first judged
         self._asked: dict[str, asyncio.Task[None]] = {}
         self._feeds: dict[str, Feed] = {}
         self._shown: dict[tuple[str, str], list[str]] = {}
@@ -88,10 +90,16 @@ class Runs:
             return
         if name in self._asked:
             return
-        wait = max(0.0, self._next_look.get(name, 0.0) - time.monotonic())
+        wait = self._wait(name, soon)
         if wait and not soon:
             return
         self._asked[name] = asyncio.create_task(self._judged(name, found, wait))
+
+    def _wait(self, name: str, soon: bool) -> float:
+        """Seconds until a run may be judged again. One that is looked at waits for its own cost, the others for that of
+        all that grow."""
+        took = self._took.get(name, 0.0) if soon else sum(self._took.values())
+        return max(0.0, self._last_look.get(name, -math.inf) + max(1.0, REST * took) - time.monotonic())
 
     async def _judged(self, name: str, found: RunFiles, wait: float) -> None:
         assert self._turn is not None
@@ -103,7 +111,9 @@ class Runs:
             return
         finally:
             self._asked.pop(name, None)
-        self._next_look[name] = time.monotonic() + max(1.0, REST * answer["seconds"])
+        self._last_look[name] = time.monotonic()
+        if name in self._known:
+            self._took[name] = answer["seconds"]
         before = (self._known.get(name) or {}).get("story")
         self._version += 1
         self._known[name] = answer | {"name": name, "version": self._version}

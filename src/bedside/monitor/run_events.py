@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
-from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
 from bedside.errors import BadModel, warn_safely
@@ -26,6 +25,7 @@ class RunEvents:
         self._recorder = recorder
         self._next_step = next_step
         self._covered: Mapping[str, Any] = {}
+        self._clipping: tuple[str, bool] | None = None  # what was last said about it
         self._divided: bool | None = None  # what was last said about micro-batches
         self._blind_reported = False
 
@@ -49,21 +49,16 @@ class RunEvents:
             self._divided = divided
             self.note("accumulation", {"divided": divided})
 
+    def clipping(self, how: Mapping[str, Any]) -> None:
+        """Gradients are clipped by value, or by the loop itself, where that is news."""
+        if how and (how["by"], how["by_hand"]) != self._clipping:
+            self._clipping = (how["by"], how["by_hand"])
+            self.note("clipping", how)
+
     def unused_gradients(self, backwards: int) -> None:
         """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""
         if backwards >= UNUSED_BACKWARDS:
             self.note("unstepped", {"backwards": backwards})
-
-    def unwatched_optimizer(self, optimizer: Optimizer) -> None:
-        """Another optimizer than the watched ones makes the steps."""
-        name = type(optimizer).__name__
-        said = BadModel(
-            f"Another {name} than the watched one steps the parameters of this model: its steps are not seen.",
-            expected="the optimizer that makes the steps; some trainers build a new one inside of train()",
-            try_="bedside.watch(model, trainer.optimizer) once it exists, or bedside run SCRIPT, which finds it",
-        )
-        self.note("unwatched_optimizer", {"optimizer": name})
-        warn_safely(str(said))
 
     def failed(self, collector: Collector, error: Exception) -> None:
         """One collector was switched off."""

@@ -44,8 +44,10 @@ GRAD_NORM = Vital("grad_norm", "before clip", "L2 norm of the gradient before cl
 GRAD_NORM_CLIPPED = Vital(
     "grad_norm_clipped", "optimizer.step", "L2 norm of the gradient the optimizer saw.", per="module"
 )
-CLIP_THRESHOLD = Vital("clip_threshold", "clip", "The max_norm given to the clip call.")
-CLIP_RATIO = Vital("grad_clip_ratio", "clip", "Norm before clipping divided by the threshold; above 1 it clipped.")
+CLIP_THRESHOLD = Vital("clip_threshold", "clip", "What gradients were clipped to: max_norm, or the largest element.")
+CLIP_RATIO = Vital(
+    "grad_clip_ratio", "clip", "Norm (or largest element) before clipping over the threshold; above 1 it clipped."
+)
 CLIP_ACTIVE = Vital("clip_active", "clip", "1 where clipping changed the gradient, 0 where it did not.")
 PARAM_NORM = Vital("param_norm", "after optimizer.step", "L2 norm of the trainable weights.", per="module")
 UPDATE_NORM = Vital("update_norm", "after optimizer.step", "L2 norm of the change that the step made.", per="module")
@@ -57,6 +59,15 @@ EFFECTIVE_LR = Vital(
     "after optimizer.step",
     "Update norm over the norm of the clipped gradient.",
     per="module",
+)
+GRAD_NORM_BY_PARAMETER = Vital(
+    "grad_norm_by_parameter", "before clip", "The gradient norm of single parameter tensors.", per="parameter"
+)
+PARAM_NORM_BY_PARAMETER = Vital(
+    "param_norm_by_parameter", "after optimizer.step", "The norm of single parameter tensors.", per="parameter"
+)
+UPDATE_NORM_BY_PARAMETER = Vital(
+    "update_norm_by_parameter", "after optimizer.step", "The update norm of single parameter tensors.", per="parameter"
 )
 NONFINITE_GRADS = Vital(
     "nonfinite_grads", "optimizer.step", "Parameter tensors whose gradient holds a NaN or an infinity."
@@ -105,6 +116,11 @@ BATCH_VARIATION = Vital(
 UNIT_VARIATION = Vital(
     "unit_variation", "forward", "How much the output differs between units, as a share of its RMS.", per="module"
 )
+RECONSTRUCTION_VARIATION = Vital(
+    "reconstruction_variation",
+    "loss",
+    "Of an autoencoder: how much outputs differ between samples, as a share of how much the samples do.",
+)
 DEAD_FRACTION = Vital(
     "dead_fraction", "forward", "Share of a ReLU-like layer's units that no recent batch activated.", per="module"
 )
@@ -138,6 +154,18 @@ RANK_PARAM_NORM = Vital("rank_param_norm", "after optimizer.step", "The weights'
 RANK_INITIAL_NORM = Vital(
     "rank_initial_norm", "before the first step", "The weights' norm on every rank, before the first step.", per="rank"
 )
+RANK_BATCH_GROUP = Vital(
+    "rank_batch_group", "before the first step", "The lowest rank that gets the same batches on purpose.", per="rank"
+)
+RANK_LAST_TIME = Vital(
+    "rank_last_time", "the end", "When the record of every rank was last written to.", per="rank", unit="s"
+)
+RANK_FINISHED = Vital(
+    "rank_finished",
+    "the end",
+    "How every rank ended: 1 by itself, 0.5 when others were lost, 0 by an exception, -1 never closed.",
+    per="rank",
+)
 RANK_DATA_WAIT = Vital("rank_data_wait", "forward", "The wait for data of every rank.", per="rank", unit="s")
 RANK_STEP_TIME = Vital("rank_step_time", "optimizer.step", "The step time of every rank.", per="rank", unit="s")
 LOSS_BY_CATEGORY = Vital(
@@ -160,6 +188,9 @@ VITALS: dict[str, Vital] = {
         UPDATE_NORM,
         RELATIVE_UPDATE,
         EFFECTIVE_LR,
+        GRAD_NORM_BY_PARAMETER,
+        PARAM_NORM_BY_PARAMETER,
+        UPDATE_NORM_BY_PARAMETER,
         NONFINITE_GRADS,
         NONFINITE_PARAMS,
         MICRO_BATCHES,
@@ -189,6 +220,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_ACTIVATIONS,
         BATCH_VARIATION,
         UNIT_VARIATION,
+        RECONSTRUCTION_VARIATION,
         DEAD_FRACTION,
         DEAD_UNITS,
         DYING_UNITS,
@@ -204,6 +236,9 @@ VITALS: dict[str, Vital] = {
         RANK_LOSS,
         RANK_PARAM_NORM,
         RANK_INITIAL_NORM,
+        RANK_BATCH_GROUP,
+        RANK_LAST_TIME,
+        RANK_FINISHED,
         RANK_DATA_WAIT,
         RANK_STEP_TIME,
         LOSS_BY_CATEGORY,

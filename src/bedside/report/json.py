@@ -23,7 +23,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "steps": diagnosis.steps,
         "verdict": diagnosis.verdict,
         "reason": diagnosis.reason,
-        "findings": [_finding(each) for each in diagnosis.findings],
+        "findings": [finding_to_json(each) for each in diagnosis.findings],
         "not_examined": [{"code": each.code, "needs": list(each.needs)} for each in diagnosis.not_examined],
         "examined": list(diagnosis.examined),
         "notes": list(diagnosis.notes),
@@ -34,7 +34,8 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_to_json(finding: Finding) -> dict[str, Any]:
+    """One finding as the contract has it."""
     return {
         "code": finding.code,
         "name": finding.name,

@@ -23,8 +23,8 @@ former counts. Embeddings and heads that carry most of a norm which is hardly ev
 Adam divides by the gradient's own size, so that a steady factor is harmless there; only its ups and downs are felt.
 
 ## What to try
-1. Look at what the named parameter multiplies: scale that input to a standard deviation of 1, and start a learnable
-   scale at 1 (a shift at 0) instead of at random.
+1. Scale what the named parameter multiplies to a standard deviation of 1, and start a learnable scale at 1 (a shift
+   at 0) instead of at random.
 2. Clip the named parameter by itself, in a group of its own with a smaller learning rate.
 
 ## Example
@@ -47,6 +47,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.clipping import clips_by_value
 from bedside.analysis.leaf_modules import leaves, owner_sizes
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly
@@ -54,8 +55,9 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, INPUT_MEAN, INPUT_STD, LOSS, PARAM_NORM
+from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, PARAM_NORM
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import inputs_not_normalised
 from bedside.wording import listed, number, percent
 
 
@@ -78,7 +80,7 @@ class Limits:
 @rule("GRD105", severity=Severity.WARNING, needs=[GRAD_NORM.per_owner, CLIP_THRESHOLD], limits=Limits())
 def dominant_module(run: Run, limits: Limits) -> Iterator[Finding]:
     modules = leaves(run, GRAD_NORM)
-    if len(modules) < limits.leaves:
+    if len(modules) < limits.leaves or clips_by_value(run):  # where one module's size costs no other anything
         return
     if len(modules[0]) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm per module, has {len(modules[0])}")
@@ -179,24 +181,14 @@ def _finding(
             "norms": {series.owner: float(norm) for series, norm in zip(modules, norms, strict=True)},
         },
         series=[f"{GRAD_NORM.name}/{where[0]}", GRAD_NORM.name, CLIP_RATIO.name, LOSS.name],
-        could_also_be=(_odd_inputs(run, where[0]),),
+        could_also_be=(inputs_not_normalised(run),),
         try_=(
-            f"Look at what `{where[0]}` multiplies and scale it to a standard deviation of 1; start a learnable scale "
+            f"Scale what `{where[0]}` multiplies to a standard deviation of 1; start a learnable scale "
             "at 1, a shift at 0.",
             f"Give `{where[0]}` a parameter group of its own with a learning rate "
             f"{number(max(10.0, 1 / left), 1)} times smaller, and clip it by itself.",
         ),
     )
-
-
-def _odd_inputs(run: Run, owner: str) -> str:
-    """Inputs far from the usual size, where they are, or where nobody has seen them."""
-    mean, spread = run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()
-    if not math.isfinite(mean) or not math.isfinite(spread):
-        return f"Inputs of `{owner}` far from the usual size: print their mean and standard deviation."
-    if abs(mean) <= 1 and 0.3 <= spread <= 3:  # a batch that was normalised, give or take
-        return ""
-    return f"The inputs' size: their mean is {number(mean)} and their standard deviation {number(spread)}."
 
 
 def _usual(series: Series, limits: Limits) -> float:

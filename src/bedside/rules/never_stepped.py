@@ -12,8 +12,7 @@ By counting: at least `times` the usual number of backward passes per step (one,
 `fewest` of them, at the moment somebody asks or the run ends.
 
 ## When it is wrong
-A diagnosis asked for in the middle of a very long accumulation, before its first step. Where another optimizer was seen
-stepping the same parameters, it does not judge: the wrong one is watched, and a warning has said so.
+A diagnosis asked for in the middle of a very long accumulation, before its first step.
 
 ## What to try
 1. Call `optimizer.step()` after `backward()`; with a GradScaler `scaler.step(optimizer)` and `scaler.update()`.
@@ -54,8 +53,6 @@ class Limits:
 def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("backward passes and steps (a watched run)")
-    if run.events_of("unwatched_optimizer"):
-        raise NotEnough("steps of the watched optimizer (another one makes them)")
     told = run.events_of("unstepped")
     if not told:
         return
@@ -72,7 +69,7 @@ def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
         first_step=max(run.steps - 1, 0),
         last_step=max(run.steps - 1, 0),
         confidence=0.95 if not has_stepped else 0.85,
-        evidence={"backwards": backwards, "usual_per_step": usual if has_stepped else None},
+        evidence={"backwards": backwards, **({"usual_per_step": usual} if has_stepped else {})},
         could_also_be=(
             "Another optimizer does the stepping: print(id(optimizer)) where it is watched and where it steps.",
         ),

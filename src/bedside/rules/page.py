@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
-from bedside.rules import Rule
+from bedside.finding import Severity
 from bedside.wording import FAMILIES, value
 
 SECTIONS = (
@@ -32,7 +33,28 @@ class Limit:
     origin: str
 
 
-def page(rule: Rule) -> str:
+class Documented(Protocol):
+    """A rule, or a check before the run: whatever has a code, limits and a docstring for a page."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def page(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def needs(self) -> Sequence[object]: ...
+    @property
+    def limits(self) -> Any: ...
+    @property
+    def preview_since(self) -> str: ...
+
+
+def page(rule: Documented) -> str:
     """The whole page: title, facts, the docstring's sections, and the limits."""
     _, _, sections = rule.page.partition("\n")
     parts = [f"# {rule.code} {rule.name}", rule.title, _facts(rule), _examples_fenced(sections.strip())]
@@ -42,32 +64,32 @@ def page(rule: Rule) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def needs(rule: Rule) -> str:
+def needs(rule: Documented) -> str:
     """`grad_norm per module, loss`; empty for a rule that finds out for itself whether it can look."""
     return ", ".join(str(need) for need in rule.needs)
 
 
-def status(rule: Rule) -> str:
-    return f"preview since {rule.preview_since}" if rule.preview else "stable"
+def status(rule: Documented) -> str:
+    return f"preview since {rule.preview_since}" if rule.preview_since else "stable"
 
 
-def family(rule: Rule) -> str:
+def family(rule: Documented) -> str:
     return FAMILIES.get(rule.code[:3], rule.code[:3])
 
 
-def as_json(rule: Rule) -> dict[str, Any]:
+def as_json(rule: Documented) -> dict[str, Any]:
     """The rule's line in the catalogue as plain data; the keys do not change between versions."""
     return {
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity.word,
-        "status": "preview" if rule.preview else "stable",
+        "status": "preview" if rule.preview_since else "stable",
         "needs": [str(need) for need in rule.needs],
         "sentence": rule.title,
     }
 
 
-def _facts(rule: Rule) -> str:
+def _facts(rule: Documented) -> str:
     facts = [family(rule), rule.severity.word, status(rule)]
     return " · ".join([*facts, f"needs {needs(rule)}"] if rule.needs else facts)
 

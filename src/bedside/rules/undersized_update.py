@@ -44,6 +44,7 @@ import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
@@ -51,7 +52,7 @@ from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
-from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate, scale_the_loss
 from bedside.rules.base import rule
 from bedside.wording import number, steps
 
@@ -102,10 +103,10 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
         could_also_be=(
             "A loss at its floor already: evaluate the untrained checkpoint on the task itself.",
-            "A loss scaled down by accident (divided twice by the micro-batches, say), with plain SGD: "
-            "print the gradient norm.",
+            _scaled_down(run),
         ),
         try_=(
+            scale_the_loss(run),
             new_learning_rate(old, new) if new > 0 else Advice("Raise the learning rate 100-fold.", LEARNING_RATE, 1),
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),
@@ -128,3 +129,12 @@ def _main_part(run: Run, series: Series, limits: Limits) -> Series:
     lr = np.interp(series.steps, rates.steps, rates.values)
     keep = lr >= limits.main * rates.values.max()
     return Series(series.vital, series.owner, series.steps[keep], series.values[keep])
+
+
+def _scaled_down(run: Run) -> str:
+    """With plain SGD a loss scaled down by accident shows in the gradient norm, which is said where it is known."""
+    norms = run.series("grad_norm").finite()
+    if is_scale_free(run):
+        return ""
+    seen = f": the gradient norm is {number(norms.median(), 2)}" if norms else ""
+    return f"A loss scaled down by accident (divided twice by the micro-batches, say){seen}."

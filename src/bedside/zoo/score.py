@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, fields
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from bedside.zoo.curves import write_gallery
 from bedside.zoo.grading import Row, judge_healthy, judge_sick
@@ -66,7 +67,8 @@ def read(path: Path = TABLE) -> list[Row]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    return [Row(**{**line, "seed": int(line["seed"]), "steps": int(line["steps"])}) for line in lines]
+    numbers: list[dict[str, Any]] = [{**line, "seed": int(line["seed"]), "steps": int(line["steps"])} for line in lines]
+    return [Row(**each) for each in numbers]
 
 
 def write(rows: Iterable[Row], path: Path = TABLE) -> None:

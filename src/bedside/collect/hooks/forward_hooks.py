@@ -9,8 +9,8 @@ Some models are not called at the root: a LightningModule calls its network, a G
 that really are called from outside are found by observing all of them for one step.
 
 A compiled model cannot be observed from inside: hooks that are added after compilation never fire, and hooks
-compiled in would change the graph. It is observed beside the training: the same batch once more through the
-uncompiled model, on sampled steps, with everything put back (`silent re-run.py`).
+compiled in would change the graph. A few times in a run its uncompiled copy gets the same batch once more, and that is
+what collectors observe.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 from torch._dynamo.eval_frame import OptimizedModule
 
-from bedside.collect.hooks.silent_rerun import rerun_silently
+from bedside.collect.hooks.copies import observed_as
 from bedside.collect.model.parameter_layout import WRAPPERS
+from bedside.collect.probes import Probes
+from bedside.training.model_copy import NotCopied, independent
 
 if TYPE_CHECKING:
     from bedside.collect.collector import Collector
@@ -36,6 +38,7 @@ CALL_SLOT = "_compiled_call_impl"  # what nn.Module calls instead of itself; lef
 STEPS_BEFORE_SEARCH = (
     2  # steps without a forward before other called modules are searched for: the first may come from a restored graph
 )
+COMPILED_SAMPLES = (1, 2, 4, 10, 30, 100, 300, 1000)  # of the samples of a compiled model: those at which it is copied
 
 
 class Forward:
@@ -147,8 +150,11 @@ class CalledModule(Hook):
 class ForwardHooks:
     """Observes every forward of the model; lets collectors observe the training forwards of a sampled step."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, probes: Probes | None = None) -> None:
         self.model = model
+        self.not_copied = ""  # why a compiled model was not observed
+        self._probes = probes or Probes()
+        self._samples_of_compiled = 0
         self.validating = False
         self.spent = 0.0  # seconds in the forward hooks, since the budget was last updated
         self.last: Forward | None = None  # the forward that the next backward belongs to; dropped after the step
@@ -166,7 +172,6 @@ class ForwardHooks:
         self._forward_seen = False
         self._steps_without_forward = 0
         self._searching: list[Any] = []
-        self._rerunning = False
 
     def open(
         self,
@@ -201,11 +206,26 @@ class ForwardHooks:
                 called.args = called.kwargs = None
                 self.on_forward(self.last)
         if self.compiled and self._due and self.last is not None and self._counts(self.last):
-            self._start_sampling(self.last)
-            try:
-                self.rerun_silently(self.last)
-            finally:
-                self._stop_sampling()
+            self._samples_of_compiled += 1
+            if self._samples_of_compiled in COMPILED_SAMPLES and not self.not_copied:
+                self._observe_copy(self.last)
+
+    def _observe_copy(self, forward: Forward) -> None:
+        try:
+            with self._probes.copy(forward.module) as copy, contextlib.ExitStack() as stack:
+                stack.enter_context(observed_as(forward.module, copy))
+                for device, dtype in forward.autocast:
+                    stack.enter_context(torch.autocast(device, dtype))
+                args, kwargs = independent((forward.args, forward.kwargs))
+                self._start_sampling(forward)
+                try:
+                    copy(*args, **kwargs)
+                finally:
+                    self._stop_sampling()
+        except NotCopied as why:
+            self.not_copied = str(why)
+        except Exception as error:
+            self.not_copied = f"a forward of its copy failed ({type(error).__name__}: {error})"
 
     def after_backward(self, ours: bool) -> None:
         if ours and self.last is not None and self.last.grad:
@@ -254,14 +274,6 @@ class ForwardHooks:
                 self._search()
         self._forward_seen = False
 
-    def rerun_silently(self, forward: Forward, numbers: Mapping[nn.Module, Mapping[str, Any]] | None = None) -> Any:
-        """The same forward once more, uncompiled, without a trace."""
-        self._rerunning = True
-        try:
-            return rerun_silently(forward.module, forward.args, forward.kwargs, forward.autocast, numbers)
-        finally:
-            self._rerunning = False
-
     # What the hooks do.
 
     def _hook_called(self, called_modules: Sequence[nn.Module]) -> None:
@@ -272,8 +284,6 @@ class ForwardHooks:
         ]
 
     def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> None:
-        if self._rerunning:
-            return
         began = time.perf_counter()
         self._forward_seen = True
         forward = Forward(called, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)

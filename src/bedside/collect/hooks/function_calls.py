@@ -19,6 +19,8 @@ from typing import Any
 
 from torch import nn
 
+from bedside.collect.hooks.copies import original_of
+
 FULL_FORWARDS = 20  # forwards in which all functions are observed
 FULL_INTERVAL = 50  # and one in so many later, in case one is called that was not
 MAX_FRAMES = 12  # frames between the function and the module that called it: decorators and helpers take a few
@@ -132,6 +134,6 @@ def _calling_module(frame: FrameType | None) -> nn.Module | None:
         if "self" in code.co_varnames or "self" in code.co_freevars:  # asking for all locals costs a microsecond
             caller = frame.f_locals.get("self")
             if isinstance(caller, nn.Module):
-                return caller
+                return original_of(caller)
         frame = frame.f_back
     return None

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from threading import get_ident
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
-from torch.optim import lr_scheduler
+from torch.optim import Optimizer, lr_scheduler
+
+from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
 
 if TYPE_CHECKING:
     from bedside.collect.step.fast_path import FastPath
@@ -63,6 +67,8 @@ def remove_monitor(monitor: Monitor) -> None:
 def _install() -> None:
     _replace(torch.autograd, "backward", _backward)
     _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
+    _replace(*_home_of(clip_grad.clip_grad_value_), _clip_value)
+    _replace(Optimizer, "__init__", _optimizer_made)
     _replace(GradScaler, "scale", _scale)
     _replace(GradScaler, "step", _scaler_step)
     for name, (home, function) in LOSSES.items():
@@ -83,7 +89,7 @@ def _remove() -> None:
 
 
 def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
-    original = home.__dict__[name]
+    original = getattr(home, name) if isinstance(home, CellType) else home.__dict__[name]
     replacement = functools.wraps(original)(make(original))
     _originals.append((home, name, original))
     setattr(home, name, replacement)
@@ -108,7 +114,12 @@ def _backward(original: Any) -> Any:
         listeners = list(MONITORS)
         for monitor in listeners:
             monitor.before_backward(tensors, grad_tensors)
-        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        try:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except Exception as error:
+            for monitor in listeners:
+                monitor.training_failed(error)
+            raise
         for monitor in listeners:
             monitor.after_backward()
 
@@ -127,6 +138,36 @@ def _clip_with_norm(original: Any) -> Any:
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
     return _clip_grads_with_norm_
+
+
+def _home_of(function: Any) -> tuple[Any, str]:
+    """Where a decorated function is kept by its decorator: there it is found by whoever imported it early."""
+    for cell in function.__closure__ or ():
+        if cell.cell_contents is getattr(function, "__wrapped__", None):
+            return cell, "cell_contents"
+    return clip_grad, function.__name__
+
+
+def _clip_value(original: Any) -> Any:
+    def clip_grad_value_(parameters: Any, clip_value: float, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(parameters, list):
+            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        # At a fast-path step at which gradients are not read, what it takes away is not either.
+        if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
+            for monitor in MONITORS:
+                monitor.clipped_by_value(parameters, clip_value)
+        return original(parameters, clip_value, *args, **kwargs)
+
+    return clip_grad_value_
+
+
+def _optimizer_made(original: Any) -> Any:
+    def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        for monitor in MONITORS:
+            monitor.optimizer_made(self)
+
+    return made
 
 
 def _scale(original: Any) -> Any:
@@ -153,7 +194,7 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling():
+        if not is_compiling() and not (COPIES_RUN and get_ident() in COPIES_RUN):
             for fast_path in _only_fast_path:
                 if fast_path.active:
                     fast_path.call = (name, args, kwargs)

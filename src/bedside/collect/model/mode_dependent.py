@@ -6,12 +6,25 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from bedside.collect.model.stored import stored
+
 RATES = ("p", "dropout", "drop_prob", "drop_rate")  # what dropout and its relatives call their rate
 
 
 def mode_dependent(model: nn.Module) -> list[nn.Module]:
     """Dropout with a rate above zero, normalisation with running statistics, and what calls itself alike."""
     return [module for module in model.modules() if _depends(module)]
+
+
+def trained(model: nn.Module, modules: list[nn.Module]) -> list[nn.Module]:
+    """Those of them that belong to what is trained. Who freezes a trunk keeps its statistics and its dropout still on
+    purpose: a normalisation without a trainable parameter, and whatever is inside a module without one."""
+    frozen: set[int] = set()
+    for module in model.modules():
+        parameters = list(module.parameters())
+        if parameters and not any(p.requires_grad for p in parameters):
+            frozen |= {id(each) for each in module.modules()}
+    return [module for module in modules if id(module) not in frozen]
 
 
 def kinds(modules: list[nn.Module]) -> list[str]:
@@ -26,11 +39,11 @@ def keeps_statistics(modules: list[nn.Module]) -> bool:
 
 def _depends(module: nn.Module) -> bool:
     if isinstance(module, _NormBase):
-        return bool(module.track_running_stats)
+        return bool(stored(module, "track_running_stats"))
     named = (
         isinstance(module, (_DropoutNd, nn.RNNBase, nn.MultiheadAttention)) or "drop" in type(module).__name__.lower()
     )
-    return named and any(_positive(getattr(module, name, None)) for name in RATES)
+    return named and any(_positive(stored(module, name)) for name in RATES)
 
 
 def _positive(rate: object) -> bool:

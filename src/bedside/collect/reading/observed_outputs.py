@@ -17,8 +17,11 @@ from torch import Tensor, nn
 from bedside.collect.model.nonlinearities import KINDS, MODULES, Numbered, call_name
 from bedside.collect.reading.output_summaries import Output, readers
 from bedside.collect.reading.subsample import Cut
+from bedside.collect.reading.unit_axis import channels_come_second
 
-CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.AdaptiveAvgPool1d)
+# Where the graph does not tell, as in a forward without gradients: these do, and all others hand on what they get.
+CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm, nn.MaxPool1d)
+FEATURES_LAST = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.RNNBase, nn.MultiheadAttention)
 ENTRIES = 4  # of a kept output: the module, the function it called or "", the tensor, its version or None of a copy
 
 _looks = attrgetter("dtype", "is_cpu")
@@ -88,7 +91,10 @@ class Plan:
                 # A non-linearity in place returns what it was given; if its function was observed, it adds nothing.
                 if same and (kind is None or module is observed.modules[previous]):
                     continue
-            if kind is None:  # what a non-linearity is given, it returns
+            known = channels_come_second(observed.returned[place]) if observed.returned[place].dim() == 3 else None
+            if known is not None:
+                channels_second = known
+            elif isinstance(module, CHANNELS_SECOND + FEATURES_LAST):
                 channels_second = isinstance(module, CHANNELS_SECOND)
             tensor = observed.tensors[place]
             if not tensor.is_floating_point() or tensor.layout is not torch.strided or not tensor.numel():

@@ -96,6 +96,6 @@ def _joined(samples: Sequence[Sample]) -> Sample:
 def end_to_end(rows: Sequence[Tensor | np.ndarray]) -> Tensor | np.ndarray:
     """As one row, on a device if one of them lies there."""
     if all(isinstance(row, np.ndarray) for row in rows):
-        return rows[0] if len(rows) == 1 else np.concatenate(rows)  # type: ignore[arg-type]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
     device = next(row.device for row in rows if isinstance(row, Tensor))
     return torch.cat([torch.as_tensor(row).to(device, non_blocking=True) for row in rows])

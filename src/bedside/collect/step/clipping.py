@@ -1,7 +1,8 @@
 """What the clip call knew: the norm before clipping, the threshold, and so the factor that was applied.
 
 Clipping by global norm scales all gradients alike, so the norms that the optimizer sees, divided by that factor, are
-the norms before clipping: no second pass is needed.
+the norms before clipping: no second pass is needed. Clipping by value takes away more here and less there, so for it
+gradients are read before the call (`unclipped_gradients.py`).
 """
 
 from __future__ import annotations
@@ -64,6 +65,30 @@ class Clipped:
         return factors
 
 
+@dataclass(frozen=True, slots=True)
+class ClippedByValue:
+    """Every element was cut to this size; how much that took away is read, not worked out."""
+
+    threshold: float
+    total: float  # the largest element before
+    whole = False
+    norm_after = math.nan
+
+    @property
+    def ratio(self) -> float:
+        return self.total / self.threshold if self.threshold > 0 else math.inf
+
+    @property
+    def active(self) -> bool:
+        return not self.ratio <= 1.0
+
+    def factors(self, parameters: int) -> NDArray[np.float64]:
+        return np.ones(parameters)
+
+
+Clip = Clipped | ClippedByValue
+
+
 def members_of(parameters: Sequence[Tensor], layout: Layout) -> NDArray[np.int64] | bool | None:
     """Which of our parameters a clip call was given: positions, None for all, False for none."""
     mine = layout.parameters
@@ -83,6 +108,12 @@ def clipped(calls: Sequence[tuple[ClipCall, float]]) -> Clipped | None:
     # Several groups clipped apart: show the one that was clipped hardest.
     call, total = max(real, key=lambda each: each[1] / each[0].max_norm if each[0].max_norm else math.inf)
     return Clipped(real, threshold=call.max_norm, total=total)
+
+
+def clipped_by_value(calls: Sequence[tuple[float, float]]) -> ClippedByValue | None:
+    """Thresholds and largest elements of the calls of a step: the one that was clipped hardest."""
+    real = [ClippedByValue(threshold, largest) for threshold, largest in calls if math.isfinite(threshold)]
+    return max(real, key=lambda each: each.ratio) if real else None
 
 
 def _factor(max_norm: float, total: float) -> float:

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
-from bedside.collect.step.clipping import ClipCall, Clipped, clipped
+from bedside.collect.step.clipping import Clip, ClipCall, clipped
 from bedside.collect.step.fast_path import FastSteps
-from bedside.collect.step.loss import Divisors
-from bedside.collect.step.step_data import Number, StepData, number
+from bedside.collect.step.step_data import StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
 Rows = NDArray[np.float64]
 Columns = Mapping[Key, Sequence[float] | Rows]
-LossOf = Callable[[Sequence[Number], Sequence[Divisors]], float]
+LossOf = Callable[
+    [StepData], Sequence[tuple[float, int]]
+]  # per optimizer: its loss, and how many micro-batches made it
 
 CLIP = [("clip_threshold", ""), ("grad_clip_ratio", ""), ("clip_active", "")]
 NORMS = [("grad_norm", ""), ("grad_norm_clipped", "")]
@@ -61,7 +62,7 @@ class StepBatch:
         return (np.asarray(self.block.ends) + (time.time() - time.perf_counter())).tolist()
 
     @cached_property
-    def clips(self) -> list[Clipped | None]:
+    def clips(self) -> list[Clip | None]:
         """What was clipped at each step, if anything was."""
         if self.norms is None:
             return [None] * len(self.block)
@@ -87,7 +88,7 @@ class Core:
         return losses[~np.isnan(self.rows[:, 1])]  # the number of micro-batches, which is never NaN
 
 
-def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Core:
+def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clip | None], loss_of: LossOf) -> Core:
     """One row a step, in order. `clips` are those of the steps, by step."""
     parts = [_of_batch(each) if isinstance(each, StepBatch) else _of_step(each, clips, loss_of) for each in items]
     sizes = [len(each.block) if isinstance(each, StepBatch) else 1 for each in items]
@@ -111,18 +112,18 @@ def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clipped | No
     return Core(columns, steps, times, rows)
 
 
-def _of_step(data: StepData, clips: Mapping[int, Clipped | None], loss_of: LossOf) -> Columns:
-    parts = [loss_of(values, divisors) for values, divisors in zip(data.losses, data.divisors, strict=True)]
+def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) -> Columns:
+    parts = loss_of(data)
     found: dict[Key, Sequence[float]] = {
-        ("loss", ""): [sum(parts) if parts else MISSING],
-        ("micro_batches", ""): [max(map(len, data.losses)) if parts else MISSING],
+        ("loss", ""): [sum(loss for loss, _ in parts) if parts else MISSING],
+        ("micro_batches", ""): [max(count for _, count in parts) if parts else MISSING],
         ("grads_not_zeroed", ""): [MISSING if data.grads_not_zeroed is None else data.grads_not_zeroed],
         ("step_time", ""): [data.seconds if data.seconds == data.seconds else MISSING],
         ("epoch", ""): [MISSING if data.epoch is None else data.epoch],
     }
     found |= {("lr", owner): [number(rate)] for owner, rate in (data.rates or {}).items()}
     if len(parts) > 1:
-        found |= {("loss", f"optimizer_{i}"): [part] for i, part in enumerate(parts)}
+        found |= {("loss", f"optimizer_{i}"): [loss] for i, (loss, _) in enumerate(parts)}
     if (clip := clips.get(data.step)) is not None:
         found |= {key: [value] for key, value in zip(CLIP, _clip_values(clip), strict=True)}
         if clip.whole and not data.gradients:  # a call over all gradients knew their norm
@@ -150,7 +151,7 @@ def _of_batch(batch: StepBatch) -> Columns:
     return found
 
 
-def _clip_values(clip: Clipped) -> list[float]:
+def _clip_values(clip: Clip) -> list[float]:
     return [clip.threshold, clip.ratio, float(clip.active)]
 
 

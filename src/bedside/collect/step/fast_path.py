@@ -114,7 +114,8 @@ class FastPath:
         self._step_begins, self._step_ended = step_begins, step_ended  # of steps off the fast path
         self._ended, self._failed = over, failed
         self._reader: Reader | None = None
-        self._first, self._began, self._epoch = 0, 0.0, None
+        self._first, self._began = 0, 0.0
+        self._epoch: float | None = None
         self._turn = 0
         self._timed = False
         self._begun = False  # the beginning of this step was observed, and it was a fast-path step's
@@ -127,6 +128,11 @@ class FastPath:
         self._clips: list[Clip | None] = []
         self._readings: list[Reading | ReadAtOnce] = []
         self._grads_zeroed = self._check_closely = True
+
+    @property
+    def awaits_gradients(self) -> bool:
+        """Whether those of the step that is under way are still to be read."""
+        return self._reader is not None and not self._begun
 
     def __len__(self) -> int:
         """How many steps have been noted."""

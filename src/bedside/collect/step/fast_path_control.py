@@ -102,6 +102,7 @@ class FastPathControl:
             and self._losses.empty
             and self._steps.idle
             and not self._steps.closures
+            and not (self._steps.edits_gradients and self._budget.limit is None)
             and self._context.forward_hooks.fast_path_possible
             and not self._collectors.needs_every_step
             and not any(isinstance(group["lr"], Tensor) for group in optimizers[0].param_groups)
@@ -131,6 +132,7 @@ class FastPathControl:
             self.hook_step_begins()
         self.settle()
         for forward in self._context.forward_hooks.leave_fast_path():
+            self._losses.forward_began()
             self._collectors.notify("forward_begins", forward)
         if fast_path.call is not None:
             function, args, kwargs = fast_path.call

@@ -20,6 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from bedside.collect.reading.device_queue import reading
+from bedside.collect.step.loss_parts import Origin, origin_of
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
 LEARNING_BACKWARDS = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
@@ -27,14 +28,17 @@ MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the numbe
 
 State = tuple[Tensor | None, int]
 Divisors = tuple[float, ...] | None  # None: nobody looked
+Made = tuple[Divisors, Origin | None]  # what a loss may have been divided by, and how it was made
 
 
 @dataclass(slots=True)
 class StepLoss:
     """What was observed since the last step."""
 
-    values: list[float | Tensor] = field(default_factory=list)  # one per micro-batch, as passed to backward, unscaled
+    values: list[float | Tensor] = field(default_factory=list)  # one per backward, as passed to it, unscaled
     divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
+    origins: list[Origin | None] = field(default_factory=list)  # how each was made
+    forwards: int = 0  # training forwards, as far as they are observed
     discarded: int = 0  # backwards before them whose gradients nobody used
     grads_not_zeroed: bool | None = None  # None: nothing to compare with
 
@@ -48,8 +52,8 @@ class LossListener:
         self._probes: list[nn.Parameter] = []
         self._before: list[tuple[nn.Parameter, State]] = []
         self._after_step: list[tuple[nn.Parameter, State]] = []
-        self._unscaled: dict[int, tuple[Tensor, Tensor, Divisors]] = {}
-        self._coming: list[tuple[float | Tensor, Divisors]] = []
+        self._unscaled: dict[int, tuple[Tensor, Tensor, Made]] = {}
+        self._coming: list[tuple[float | Tensor, Made]] = []
         self._evaluation_done = False
         self._lesson = 0  # backwards of ours observed so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
@@ -62,7 +66,12 @@ class LossListener:
     def scaled(self, loss: Any, scaled: Any) -> None:
         """A GradScaler multiplied the loss; remember what it was before."""
         if isinstance(loss, Tensor) and isinstance(scaled, Tensor) and loss.numel() == 1:
-            self._unscaled[id(scaled)] = (scaled, loss.detach(), self._divisors(loss))
+            self._unscaled[id(scaled)] = (scaled, loss.detach(), self._made(loss))
+
+    @property
+    def in_later_evaluation(self) -> bool:
+        """Inside an optimizer's step, in another call of its closure than the first."""
+        return self._evaluation_done
 
     @property
     def waiting(self) -> int:
@@ -85,9 +94,10 @@ class LossListener:
         self._before = [(p, _state(p)) for p in looked_at]
         empty = all(gradient is None for _, (gradient, _) in self._before)
         if self._observed.values and empty and not (self.in_step or self.kept_elsewhere):
-            # What they gave was thrown away before anybody stepped.
-            self._observed.discarded += len(self._observed.values)
-            self._observed.values, self._observed.divisors = [], []
+            # What they gave was thrown away before anybody stepped; only the last forward belongs to this backward.
+            thrown_away = self._observed.discarded + len(self._observed.values)
+            zeroed = self._observed.grads_not_zeroed
+            self._observed = StepLoss(forwards=1, discarded=thrown_away, grads_not_zeroed=zeroed)
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:
@@ -107,8 +117,7 @@ class LossListener:
         if not self._evaluation_done and coming:
             observed = self._observed
             self.on_cpu = type(coming[0][0]) is float
-            observed.values.append(coming[0][0] if len(coming) == 1 else sum(value for value, _ in coming))
-            observed.divisors.append(coming[0][1])
+            self._add(coming)
             if len(observed.values) > 1:
                 self._accumulates, self._singles = True, -1
         return True
@@ -139,8 +148,19 @@ class LossListener:
 
     def add_skipped(self, loss: float | Tensor) -> None:
         """A backward of ours was observed at a fast-path step, which then left the fast path."""
-        self._observed.values.append(loss)
-        self._observed.divisors.append(None)
+        self._add([(loss, (None, None))])
+
+    def forward_began(self) -> None:
+        """A training forward of the model."""
+        self._observed.forwards += 1
+
+    def _add(self, losses: Sequence[tuple[float | Tensor, Made]]) -> None:
+        """Those of one backward."""
+        observed = self._observed
+        observed.values.append(losses[0][0] if len(losses) == 1 else sum(value for value, _ in losses))
+        divisors, origin = losses[0][1]
+        observed.divisors.append(divisors)
+        observed.origins.append(origin)
 
     def enter_fast_path(self) -> None:
         """Fast-path steps follow: what was seen before them says nothing about what comes after."""
@@ -153,9 +173,7 @@ class LossListener:
     def take(self) -> StepLoss:
         """The losses since the last step; the next backward starts a new one."""
         if self._coming:  # an optimizer that is stepped inside the backward: this is the backward of its step
-            value, divisors = self._coming[0]
-            self._observed.values.append(value if len(self._coming) == 1 else sum(each for each, _ in self._coming))
-            self._observed.divisors.append(divisors)
+            self._add(self._coming)
             self._coming = []
         observed, self._observed = self._observed, StepLoss()
         self._unscaled.clear()
@@ -166,7 +184,7 @@ class LossListener:
             self._accumulates = self._singles < LEARNING_BACKWARDS
         return observed
 
-    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Divisors]]:
+    def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Made]]:
         """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
         if isinstance(tensors, Tensor):
             tensors = (tensors,)
@@ -178,14 +196,14 @@ class LossListener:
                 if (known := self._unscaled.get(id(tensor))) is not None and known[0] is tensor:
                     found.append((reading(known[1]), known[2]))
                 else:
-                    found.append((reading(tensor), self._divisors(tensor)))
+                    found.append((reading(tensor), self._made(tensor)))
         return found
 
-    def _divisors(self, loss: Tensor) -> Divisors:
+    def _made(self, loss: Tensor) -> Made:
         """Looked for while learning; afterwards only where losses are accumulated, or a second one comes."""
         if self._accumulates or self._lesson < LEARNING_BACKWARDS or self._observed.values:
-            return divisors_of(loss)
-        return None
+            return divisors_of(loss), origin_of(loss)
+        return None, None
 
 
 def divisors_of(loss: Tensor) -> tuple[float, ...]:

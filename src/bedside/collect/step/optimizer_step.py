@@ -20,8 +20,10 @@ from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
 from bedside.collect.reading.partial_updates import PARTS, WHOLE_UP_TO, PartialUpdates
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.step.clipping import ClipCall, members_of
+from bedside.collect.step.hand_clipping import HandClipping
 from bedside.collect.step.loss import LossListener
-from bedside.collect.step.step_data import Gradients, Members, Moves, Number, PartMoves, StepData
+from bedside.collect.step.step_data import Gradients, Members, Moves, Number, PartMoves, StepData, Unclipped
+from bedside.collect.step.unclipped_gradients import UnclippedGradients
 
 
 class StepListener:
@@ -56,6 +58,14 @@ class StepListener:
         self._readers: dict[int, Reader] = {}
         self._partial_updates: dict[int, PartialUpdates] = {}
         self._part = 0
+        self.hand_clipping = HandClipping()
+        self._clips_by_value = False
+        self._unclipped: list[Unclipped] = []
+        self._after_backward: Unclipped | None = None  # as they were when the last backward was over
+        self._backwards = 0  # that the last step had
+        self._stepping = False  # inside an optimizer's step, after its gradients were read
+        self._evaluations: bool | None = None  # whether closures are evaluated more than once, if there are any
+        self._first_evaluation: Gradients | None = None
         self.closures = False  # a step was given a closure, in which its backward runs
         self.last_end: float | None = None  # of the last step, by the clock
         self._remembering = 0.0  # seconds the first half of reading an update took
@@ -66,9 +76,18 @@ class StepListener:
         """The model's trainable parameters have changed."""
         self.layout = layout
         self._size = sum(p.numel() for p in layout.parameters)
+        self._unclipped_gradients = UnclippedGradients(layout, self._queue)
         self._partial_updates, self._part = {}, 0
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
         self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
+
+    def replace(self, old: Optimizer, new: Optimizer) -> None:
+        """Another one steps these parameters from now on."""
+        if self.mid_round:
+            self.close_step()
+        self.optimizers = [new if each is old else each for each in self.optimizers]
+        self._data = None
+        self.relayout(self.layout)
 
     def _members_of(self, optimizer: Optimizer) -> Members:
         """Which parameters to read when this one steps; those that nobody holds are read with the first."""
@@ -82,9 +101,33 @@ class StepListener:
 
     # The moments, in order.
 
+    def backward_ended(self) -> None:
+        """One of ours, whose gradients may be edited before the step: clipped by hand, or by the next evaluation."""
+        self._after_backward, self._stepping = None, False
+        if len(self.optimizers) > 1 or not self._reads_gradients:
+            return
+        began = time.perf_counter()
+        if self._losses.in_step:
+            if self._evaluations is not False and not self._losses.in_later_evaluation:
+                self._first_evaluation = self._unclipped_gradients.gradients()
+        elif self.hand_clipping.is_due and self._losses.waiting >= self._backwards and not self._clips:
+            self._after_backward = self._unclipped_gradients.read(None, None)
+        self._budget.add("gradients", time.perf_counter() - began)
+
+    def clipped_by_value(self, parameters: Sequence[Tensor], threshold: float) -> None:
+        """Before the call."""
+        members = members_of(parameters, self.layout)
+        if isinstance(members, bool) or self._ignores_clipping:
+            return
+        self._clips_by_value, self._after_backward = True, None
+        if self._reads_gradients:
+            read = self._unclipped_gradients.read(members, float(threshold))
+            self._unclipped += [] if read is None else [read]
+
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
         members = members_of(parameters, self.layout)
-        if not isinstance(members, bool):
+        if not isinstance(members, bool) and not self._ignores_clipping:
+            self._after_backward = None
             norm = reading(total)
             call = ClipCall(members, float(max_norm))
             self._clips.append((call, self._queue.put(norm) if isinstance(norm, Tensor) else norm))
@@ -99,6 +142,7 @@ class StepListener:
         if data.rates is None:
             self._read_rates(data)
         self._losses.in_step = closure
+        self._stepping = not closure
         self.closures |= closure
         if not closure:
             self._read_gradients(optimizer, data)
@@ -107,8 +151,10 @@ class StepListener:
 
     def after(self, optimizer: Optimizer, closure: bool) -> None:
         data = self._open(optimizer)
+        self._stepping = False
         if closure:  # the backward ran inside the step; its gradients are still there
             self._read_gradients(optimizer, data)
+            self._evaluations = self._losses.in_later_evaluation
         if self._updates_due:
             self._read_moves(optimizer, data)
         self._take_losses(data)
@@ -160,6 +206,16 @@ class StepListener:
         return reader
 
     @property
+    def _ignores_clipping(self) -> bool:
+        """Whether it is the optimizer's own business: inside its step, or in a later evaluation of its closure."""
+        return self._stepping or self._losses.in_later_evaluation
+
+    @property
+    def edits_gradients(self) -> bool:
+        """Whether what the optimizer gets is not what the backward gave, so that both have to be read."""
+        return self._clips_by_value or self.hand_clipping.edits
+
+    @property
     def mid_round(self) -> bool:
         return bool(self._stepped)
 
@@ -175,15 +231,23 @@ class StepListener:
             self.close_step()
         if self._data is None:
             step = self.next_step
-            intervals = self._budget.intervals
-            if intervals.fast_steps(step):
-                self._updates_due = self._gradients_due = False
-            else:
-                # An update is judged beside the gradient it came from, so both are read at its steps.
-                self._updates_due = self.want_updates and intervals.due("updates", step)
-                self._gradients_due = self._updates_due or (self._want_gradients and intervals.due("gradients", step))
+            self._updates_due, self._gradients_due = self._due(step)
             self._data = StepData(step, time.time(), self.layout, self.epoch)
         return self._data
+
+    def _due(self, step: int) -> tuple[bool, bool]:
+        """Whether updates and gradients are read at this step."""
+        intervals = self._budget.intervals
+        if intervals.fast_steps(step):
+            return False, False
+        # An update is judged beside the gradient it came from, so both are read at its steps.
+        updates = self.want_updates and intervals.due("updates", step)
+        return updates, updates or (self._want_gradients and intervals.due("gradients", step))
+
+    @property
+    def _reads_gradients(self) -> bool:
+        """Whether those of the step that is under way, or about to begin, are read."""
+        return self._gradients_due if self._data is not None else self._due(self.next_step)[1]
 
     def _read_rates(self, data: StepData) -> None:
         """The learning rate of every group of every optimizer, as this step is about to use it."""
@@ -202,21 +266,30 @@ class StepListener:
 
     def _take_losses(self, data: StepData) -> None:
         self._losses.in_step = False
+        self._backwards = self._losses.waiting
         observed = self._losses.take()
         if observed.values:
             put = self._queue.put
             losses = [put(value) if isinstance(value, Tensor) else value for value in observed.values]
             data.losses = (*data.losses, losses)
             data.divisors = (*data.divisors, observed.divisors)
+            origins = [origin and origin.queued(self._queue) for origin in observed.origins]
+            data.origins = (*data.origins, (origins, observed.forwards))
         if observed.grads_not_zeroed is not None:
             data.grads_not_zeroed = observed.grads_not_zeroed
 
     def _read_gradients(self, optimizer: Optimizer, data: StepData) -> None:
         if self._clips:
             data.clips, self._clips = (*data.clips, *self._clips), []
+        (first, self._first_evaluation) = (self._first_evaluation, None)
+        unclipped, self._unclipped = self._unclipped, []
         if not self._gradients_due:
             return
         began = time.perf_counter()
+        data.unclipped = (*data.unclipped, *unclipped, *self._edited_since_backward(data))
+        if first is not None and self._losses.in_later_evaluation:  # those that are there now belong to the last one
+            data.gradients = (*data.gradients, first)
+            return
         if not self._parameters(optimizer):
             return
         squares, absent = self._readers[id(optimizer)].gradients()
@@ -232,6 +305,15 @@ class StepListener:
         )
         data.gradients = (*data.gradients, read)
         self._budget.add("gradients", time.perf_counter() - began)
+
+    def _edited_since_backward(self, data: StepData) -> list[Unclipped]:
+        """What was read when the backward was over, for a comparison with what the optimizer gets."""
+        read, self._after_backward = self._after_backward, None
+        self.hand_clipping.step_was_read()
+        if read is None or data.skipped is not None:  # a scaler divides them
+            return []
+        read.largest_after = self._unclipped_gradients.largest(None)
+        return [read]
 
     def _remember_weights(self, optimizer: Optimizer) -> None:
         parameters = self._parameters(optimizer)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.step.clipping import ClipCall
+from bedside.collect.step.loss_parts import Origin
 
 Members = NDArray[np.int64] | None  # positions in the layout; None: all
 Number = float | PendingValue
@@ -24,6 +25,18 @@ class Gradients:
     squares: PendingValue
     absent: tuple[int, ...] = ()  # positions whose .grad was None
     scale: PendingValue | None = None  # still multiplied by this loss scale
+    unclipped: bool = False  # read before the clip calls of this step, not after them
+
+
+@dataclass(slots=True)
+class Unclipped:
+    """Squared gradient norms of some parameters before they were clipped by value or by hand."""
+
+    members: Members
+    squares: PendingValue
+    largest: PendingValue  # absolute element
+    threshold: float | None  # of the call; None: there was none, and perhaps no clipping either
+    largest_after: PendingValue | None = None  # where there was none: what the optimizer got
 
 
 @dataclass(slots=True)
@@ -57,12 +70,14 @@ class StepData:
     layout: Layout
     epoch: float | None = None
     seconds: float = float("nan")
-    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its micro-batches
+    losses: Sequence[Sequence[Number]] = ()  # per optimizer, its backward passes
     divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
+    origins: Sequence[tuple[Sequence[Origin | None], int]] = ()  # how they were made, and by how many forwards
     grads_not_zeroed: bool | None = None
     rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
     clips: Sequence[tuple[ClipCall, Number]] = ()
     gradients: Sequence[Gradients] = ()
+    unclipped: Sequence[Unclipped] = ()
     moves: Sequence[Moves] = ()
     part_moves: Sequence[PartMoves] = ()
     loss_scale: PendingValue | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +12,16 @@ from numpy.typing import NDArray
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading import norm_rows as norms
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
+from bedside.collect.reading.last_weights import LastWeights
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
-from bedside.collect.step.clipping import Clipped, clipped
+from bedside.collect.step.clipping import Clip, ClippedByValue, clipped, clipped_by_value
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
-from bedside.collect.step.loss import Accumulation, Divisors
-from bedside.collect.step.step_data import Number, StepData, number
+from bedside.collect.step.hand_clipping import HandClipping
+from bedside.collect.step.loss import Accumulation
+from bedside.collect.step.loss_parts import LossParts
+from bedside.collect.step.step_data import StepData, number
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
 
@@ -28,8 +33,11 @@ SCALER = [("loss_scale", ""), ("skipped", "")]
 class StepRows:
     """Keeps steps until `flush`, then turns them into rows of the record's metric sets."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: Write, *, by_parameter: bool = False) -> None:
+        self._by_parameter = by_parameter  # norms of single tensors too, not only of modules
+        self.hand_clipping = HandClipping()  # the one of the listener, once there is one
         self.accumulation = Accumulation()
+        self.clipping: dict[str, Any] = {}  # how, if otherwise than by a call that clips the norm
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
         self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self.watched_steps = 0
@@ -39,6 +47,8 @@ class StepRows:
         self._steps = 0
         self._all_finite = True
         self._round: Round | None = None
+        self._weights = LastWeights()
+        self._parts: dict[int, LossParts] = defaultdict(LossParts)  # by the optimizer's turn in a round
 
     def __len__(self) -> int:
         """How many steps wait."""
@@ -71,20 +81,41 @@ class StepRows:
         steps_data = [each for each in waiting if isinstance(each, StepData)]
         # A step that the scaler skipped has gradients that mean nothing, and made no change.
         skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in steps_data}
-        clips = {b.step: None if skipped[b.step] else _clipped(b) for b in steps_data}
-        rows = core(waiting, clips, self._loss)
+        self.hand_clipping.learn([b for b in steps_data if not skipped[b.step]])
+        clips = {b.step: None if skipped[b.step] else self._clipped(b) for b in steps_data}
+        rows = core(waiting, clips, self._losses)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
         self._scaler([(b, skipped[b.step]) for b in steps_data if b.skipped is not None])
         for read in _reads(waiting, skipped, clips):
             self._norms(read)
         return rows.losses
 
-    def _loss(self, values: Sequence[Number], divisors: Sequence[Divisors]) -> float:
+    def _losses(self, data: StepData) -> list[tuple[float, int]]:
+        """For each optimizer that stepped: its loss, and how many micro-batches made it."""
+        return [self._loss(place, data) for place in range(len(data.losses))]
+
+    def _loss(self, place: int, data: StepData) -> tuple[float, int]:
+        values, divisors = data.losses[place], data.divisors[place]
         if len(values) == 1 and self.accumulation.confirmed is None:
-            return number(values[0])
-        loss, divided = self.accumulation.loss_of([number(each) for each in values], divisors)
-        self.divided = self.divided if divided is None else divided
-        return loss
+            return number(values[0]), 1
+        total, most = 0.0, 1
+        for part in self._parts[place].sorted(*data.origins[place]):
+            losses = [sum(number(values[at]) for at in together) for together in part]
+            loss, divided = self.accumulation.loss_of(losses, [divisors[together[0]] for together in part])
+            self.divided = self.divided if divided is None else divided
+            total, most = total + loss, max(most, len(losses))
+        return total, most
+
+    def _clipped(self, data: StepData) -> Clip | None:
+        """By norm, by value, or by the loop itself."""
+        if data.clips:
+            return clipped([(call, number(total)) for call, total in data.clips])
+        calls = [(each.threshold, each.largest.number) for each in data.unclipped if each.threshold is not None]
+        clip = clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+        if clip is not None:
+            by = "value" if isinstance(clip, ClippedByValue) else "norm"
+            self.clipping = {"by": by, "by_hand": not calls, "threshold": clip.threshold}
+        return clip
 
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:
@@ -101,14 +132,25 @@ class StepRows:
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
         self._count(read.present)
-        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        overall = norms.overall_gradients(before, after, read.clips, layout.ranks)
+        self._rows("norms", norms.GRADIENTS, read, overall, "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
+        if self._by_parameter:
+            columns = norms.by_parameter(norms.BY_PARAMETER[:1], layout)
+            self._rows("single_gradients", columns, read, norms.single_gradients(before, read.present), "f4")
         if len(read.moved):
             moves = read.weights, read.updates, after if len(read.moved) == len(after) else after[read.moved]
-            self._rows("moves", norms.MOVES, read, norms.overall_moves(*moves), "f8", read.moved)
-            columns = norms.owned(norms.OWNED_MOVES, layout)
-            self._rows("owned_moves", columns, read, norms.owned_moves(layout, *moves), "f4", read.moved)
+            known = self._weights.fill_in(layout, read.weights, read.stepped)
+            overall, owned = norms.overall_moves(*moves), norms.owned_moves(layout, *moves)
+            if read.stepped is not None and known is not None:
+                norms.leave_out_unread(layout, overall, owned, read.stepped, known)
+            self._rows("moves", norms.MOVES, read, overall, "f8", read.moved)
+            self._rows("owned_moves", norms.owned(norms.OWNED_MOVES, layout), read, owned, "f4", read.moved)
+            if self._by_parameter:
+                columns = norms.by_parameter(norms.BY_PARAMETER[1:], layout)
+                single = norms.single_moves(read.weights, read.updates, read.stepped, known)
+                self._rows("single_moves", columns, read, single, "f4", read.moved)
 
     def _part(self, data: StepData) -> None:
         """A part of the updates: owners whose last one it was are complete. A round that misses one is given up."""
@@ -125,7 +167,7 @@ class StepRows:
         now.expected += 1
         for each in data.part_moves:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
-        updates, weights, gradients = now.sums[:, np.newaxis]
+        updates, weights, gradients = layout.of_this_rank(now.sums)[:, np.newaxis]
         complete = now.complete(part)
         when = [data.step], [data.time]
         if complete.any():
@@ -153,7 +195,7 @@ class StepRows:
 
 
 def _reads(
-    waiting: Sequence[StepData | StepBatch], skipped: Mapping[int, bool], clips: Mapping[int, Clipped | None]
+    waiting: Sequence[StepData | StepBatch], skipped: Mapping[int, bool], clips: Mapping[int, Clip | None]
 ) -> Iterator[Read | StepData]:
     """What was read of gradients and updates, in the order of the steps; steps of one layout together, whatever
     fast-path steps were between them. A step's data that measured a part of the updates comes once more by itself."""
@@ -171,7 +213,3 @@ def _reads(
             together.append(each)
         elif each is not None and each.block.layout is not None:
             yield norms.of_batch(each, each.block.layout)
-
-
-def _clipped(data: StepData) -> Clipped | None:
-    return clipped([(call, number(total)) for call, total in data.clips]) if data.clips else None

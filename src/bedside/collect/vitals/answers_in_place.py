@@ -39,11 +39,11 @@ class AnswersInPlace(Collector):
     def attach(self, step: int) -> None:
         self._due = self._looked < MAX_LOOKS
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             self._forward = forward
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         forward = self._forward
         if forward is None or function not in LOSSES or not isinstance(prediction, Tensor):
             return
@@ -54,7 +54,8 @@ class AnswersInPlace(Collector):
             self._due, self._forward = False, None
             self._looked += 1
             answers = target.detach().reshape(-1)
-            self._waiting.append((self.context.step, self.queue.put(compared(tables[0].reshape(-1), answers))))
+            both = torch.stack([compared(table.reshape(-1), answers) for table in tables])  # a decoder has two of them
+            self._waiting.append((self.context.step, self.queue.put(both.amax(0))))
 
     def detach(self, step: int) -> None:
         self._due, self._forward = False, None

@@ -25,8 +25,10 @@ from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.hooks.module_outputs import keeping_cost
 from bedside.collect.model.nonlinearities import DYING, Numbered, call_name
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients
+from bedside.collect.reading.unit_axis import unit_axis
 from bedside.collect.reading.unit_inactivity import Layer, Sample, UnitInactivity, end_to_end
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
@@ -72,7 +74,7 @@ class DeadUnits(Collector):
         return True
 
     def _observed(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
-        if isinstance(output, Tensor):
+        if isinstance(output, Tensor) and not is_sharded(output):
             if self._copies:
                 self._calls.append(Call(module, function, output.detach().clone(), None))
             else:
@@ -164,18 +166,6 @@ def look(output: Tensor, axis: int, turn: int) -> Tensor | np.ndarray:
         return np.asarray(np.maximum.reduce(output.numpy(force=True), axis=0))
     most = output.amax([d for d in range(output.dim()) if d != axis]).float()
     return most.numpy() if most.is_cpu else most
-
-
-def unit_axis(output: Tensor) -> int:
-    """Where the units are: channels come second after a convolution, features last after a linear layer."""
-    if output.dim() == 2:
-        return 1
-    made_by = output.grad_fn.next_functions[0][0].name() if output.grad_fn and output.grad_fn.next_functions else ""
-    if any(word in made_by for word in ("Conv", "BatchNorm", "GroupNorm")):
-        return 1
-    if any(word in made_by for word in ("Addmm", "View", "LayerNorm", "Linear")):
-        return output.dim() - 1
-    return 1 if output.dim() >= 4 else output.dim() - 1
 
 
 def _kind(call: Call) -> tuple[nn.Module | None, str, torch.Size, torch.dtype, bool]:

@@ -41,7 +41,7 @@ class EvaluationDropout(Collector):
         self._found: dict[str, tuple[str, float]] = {}  # where, and by what with which rate
         self._news: list[Event] = []
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         evaluates = not forward.training and (forward.validating or not forward.grad)
         if (
             not evaluates

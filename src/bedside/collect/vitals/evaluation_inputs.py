@@ -35,8 +35,10 @@ class EvaluationInputs(Collector):
         self._read: tuple[int, int, Any] | None = None  # step, numbers in the batch, its statistics
         self._waiting: list[tuple[int, int, PendingValue]] = []
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         evaluates = forward.validating or not forward.grad
+        if evaluates and not forward.training and self.context.step > 0:
+            self.context.facts.setdefault("first_evaluation", self.context.step)
         if not evaluates or self._looked >= MAX_LOOKS:
             return
         if self._read is not None and self._read[0] == self.context.step:
@@ -45,7 +47,7 @@ class EvaluationInputs(Collector):
         if inputs and inputs[0].dim():
             self._read = (self.context.step, inputs[0].numel(), statistics(inputs[:1], 0))
 
-    def metrics_logged(self, vitals: Sequence[str]) -> None:  # type: ignore[override]
+    def metrics_logged(self, vitals: Sequence[str]) -> None:
         read, self._read = self._read, None
         if read is not None and any(vital.startswith("val/") for vital in vitals):
             step, size, numbers = read

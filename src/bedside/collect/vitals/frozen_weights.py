@@ -2,9 +2,9 @@
 
 A frozen layer is a pretrained one, or a mistake: `requires_grad_(False)` that was never taken back, on weights that
 nothing was loaded into. torch's own initialisation can be recognised: weights of linear and convolutional layers fill
-an interval evenly to its very ends (one over the root of the inputs), embeddings are normal with a spread of one. What
-was trained once has left that interval. Looked at after some steps, because a copy that follows the model (an EMA, a
-target network) is frozen too and begins as random as the model does.
+an interval evenly to its very ends (one over the root of the inputs), embeddings are independent normal numbers of one
+spread. What was trained once has left that shape. Looked at after some steps, because a copy that follows the model (an
+EMA, a target network) is frozen too and begins as random as the model does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.stored import stored
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -24,6 +25,7 @@ FIRST_STEP = 50  # steps: a target network may be brought up to date that seldom
 MAX_LOOKS = 3  # the last word counts
 MIN_ELEMENTS = 256  # weights of a layer: with fewer, its distribution cannot be told
 FILLED = 0.97  # of the interval, by the largest of so many weights
+SIGMAS = 4.0  # by which the moments of so many normal numbers may be off by chance
 EVEN = 0.03  # by which the spread may differ from that of an even or a normal distribution
 LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.EmbeddingBag)
 
@@ -66,7 +68,8 @@ class FrozenWeights(Collector):
             random = [name for name, is_random in zip(names, pending.numbers, strict=True) if is_random]
             if random != (self._reported or []):
                 self._reported = random
-                size = sum(self.model.get_submodule(name).weight.numel() for name in random)
+                sizes = {name: weight.numel() for name, weight, _ in frozen_layers(self.model)}
+                size = sum(sizes.get(name, 0) for name in random)
                 yield Event(
                     step, "frozen_weights", {"names": [plain_name(n) for n in random], "size": size}, time.time()
                 )
@@ -76,13 +79,26 @@ def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
     """Name, weight and the reach of torch's own initialisation (0 for a normal one) of the layers that are frozen."""
     found = []
     for name, module in model.named_modules():
-        weight = getattr(module, "weight", None)
+        weight = stored(module, "weight")
         if type(module) not in LAYERS or not isinstance(weight, nn.Parameter) or weight.requires_grad:
             continue
         if weight.numel() >= MIN_ELEMENTS:
             reach = 0.0 if isinstance(module, nn.Embedding | nn.EmbeddingBag) else weight[0].numel() ** -0.5
             found.append((name, weight, reach))
     return found
+
+
+def is_plain_noise(table: Tensor) -> Tensor:
+    """Whether a table holds independent normal numbers of one spread, whatever that is: the dimensions of a trained
+    embedding differ in mean and spread, and its numbers have long tails."""
+    rows, columns = table.shape
+    spread = table.std().clamp(min=1e-30)
+    fourth = ((table - table.mean()) / spread).pow(4).mean()
+    is_normal = (fourth - 3).abs() < SIGMAS * (24 / table.numel()) ** 0.5
+    is_centred = (table.mean(0) / spread).pow(2).mean() < (1 + SIGMAS * (2 / columns) ** 0.5) / rows
+    apart = (table.var(0) / spread.square() - 1).pow(2).mean()
+    is_even = apart < (1 + SIGMAS * (2 / columns) ** 0.5) * 2 / (rows - 1)
+    return is_normal & is_centred & is_even
 
 
 def is_untouched(weight: Tensor, reach: float) -> Tensor:
@@ -95,7 +111,6 @@ def is_untouched(weight: Tensor, reach: float) -> Tensor:
     """
     values = weight.detach().flatten().double()
     if reach == 0.0:
-        spread, fourth = values.std(), ((values - values.mean()) / values.std()).pow(4).mean()
-        return ((spread - 1).abs() < 2 * EVEN) & ((fourth - 3).abs() < 0.5)
+        return is_plain_noise(weight.detach().double())
     largest, spread = values.abs().amax(), values.std() * 3**0.5
     return (largest <= reach * (1 + 1e-6)) & (largest >= FILLED * reach) & ((spread / reach - 1).abs() < 2 * EVEN)

@@ -45,7 +45,7 @@ class GradientNoise(Collector):
     def attach(self, step: int) -> None:
         self._due = True
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         step = self.context.step
         follows = self._last is not None and self._last[0] == step - 1
         if closure or optimizer is not self.context.optimizers[0] or not (self._due or follows):

@@ -53,7 +53,7 @@ class Inputs(Collector):
 
     # The moments of every step.
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._now is not None or not self._is_training(forward):
             return
         ended = self.context.ended
@@ -66,13 +66,13 @@ class Inputs(Collector):
             self._due = False
             self._statistics = statistics(floating_in(given), self._turn)
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._statistics is None or not isinstance(target, Tensor) or not target.is_floating_point():
             return
         if isinstance(prediction, Tensor) and prediction.requires_grad:
             self._bad_targets.append(is_bad(target.detach()))
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         if self._now is not None:
             self._every.append((self.context.step, self._now))
             self._now = None

@@ -54,13 +54,13 @@ class LeakedLabels(Collector):
     def attach(self, step: int) -> None:
         self._due = self._reported < len(EXAMPLES)
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             batch = first_input((forward.args, forward.kwargs))
             wanted = batch is not None and batch.is_floating_point() and batch.dim() in (2, 4)
             self._batch = batch.detach() if wanted and batch is not None else None
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch = self._batch
         if batch is None or not isinstance(prediction, Tensor) or not prediction.requires_grad:
             return

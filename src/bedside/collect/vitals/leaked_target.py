@@ -45,13 +45,13 @@ class LeakedTarget(Collector):
     def attach(self, step: int) -> None:
         self._due = not self._done
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             batch = first_input((forward.args, forward.kwargs))
             wanted = batch is not None and batch.is_floating_point() and batch.dim() == 2 and batch.shape[1] > 1
             self._batch = batch.detach() if wanted and batch is not None else None
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch, self._batch = self._batch, None
         if batch is None or function not in LOSSES or not isinstance(target, Tensor):
             return

@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent
+from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent, trained
 from bedside.record.run import Event
 
 KEPT = 50  # passes whose length and distance are remembered: enough for a median
@@ -75,6 +75,7 @@ class Loop(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         dependent = mode_dependent(context.model)
+        self._dependent = dependent
         self._kinds = kinds(dependent)
         self._statistics = keeps_statistics(dependent)
         self._waiting: list[bool] = []  # the modes of forwards with gradients that had no backward yet
@@ -96,28 +97,28 @@ class Loop(Collector):
 
     # The moments.
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if forward.validating or not forward.grad:
             self._pass.add(forward.training, forward.grad)
             self._pass.confirmed |= forward.validating
         else:
             self._waiting.append(forward.training)
 
-    def metrics_logged(self, vitals: Sequence[str]) -> None:  # type: ignore[override]
+    def metrics_logged(self, vitals: Sequence[str]) -> None:
         if any(vital.startswith("val/") for vital in vitals):
             for training in self._waiting:  # no backward came, but a validation metric did
                 self._pass.add(training, True)
             self._waiting.clear()
             self._pass.confirmed = self._pass.forwards > 0
 
-    def backward_ended(self, ours: bool) -> None:  # type: ignore[override]
+    def backward_ended(self, ours: bool) -> None:
         if ours and self._waiting:
             own = self._waiting.pop()
             self._training.append(own)
             self._leave_waiting(training_mode=own)
             self._end_pass()
 
-    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:  # type: ignore[override]
+    def clipped(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Tensor) -> None:
         scaler = self.context.scaler
         if scaler is None or not scaler.is_enabled() or not parameters:
             return
@@ -128,11 +129,11 @@ class Loop(Collector):
             if holds and (stage is None or stage.name == "READY"):
                 self._scaled.add(self.context.step, max_norm=float(max_norm))
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         if not closure and not _has_gradient(optimizer):
             self._empty.add(self.context.step, optimizer=type(optimizer).__name__)
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         if closure and not _has_gradient(optimizer):
             self._empty.add(self.context.step, optimizer=type(optimizer).__name__)
         if self._training:
@@ -143,7 +144,9 @@ class Loop(Collector):
             self._training.clear()
             if evaluating is not self._mode:
                 self._mode = evaluating
-                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": self._kinds}
+                in_training = kinds(trained(self.model, self._dependent))
+                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": in_training}
+                facts["frozen"] = [kind for kind in self._kinds if kind not in in_training]
                 self._changes.append(Event(step, "mode", facts, time.time()))
 
     # Evaluations.

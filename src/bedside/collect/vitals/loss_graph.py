@@ -39,7 +39,7 @@ class FirstGraph(Collector):
         self._news: list[Event] = []
         self._broadcast = False
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._broadcast or function not in ELEMENTWISE or not isinstance(prediction, Tensor):
             return
         if isinstance(target, Tensor) and prediction.requires_grad:
@@ -50,7 +50,7 @@ class FirstGraph(Collector):
             if together is not None and math.prod(together) > max(math.prod(own), math.prod(others)):
                 self._report_broadcast(function, own, others, together)
 
-    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
         if self._done:
             return
         roots = [t for t in ([tensors] if isinstance(tensors, Tensor) else tensors) if isinstance(t, Tensor)]
@@ -62,7 +62,7 @@ class FirstGraph(Collector):
         if not self._broadcast and (shapes := hidden_broadcast(nodes)):
             self._report_broadcast("", *shapes)
 
-    def backward_ended(self, ours: bool) -> None:  # type: ignore[override]
+    def backward_ended(self, ours: bool) -> None:
         if self._done:
             return
         self._attempts += 1
@@ -93,7 +93,7 @@ class FirstGraph(Collector):
         strangers = [leaf for leaf in leaves if isinstance(leaf, nn.Parameter) and id(leaf) not in known]
         if not strangers:
             return None
-        names = _hiding_places(self.model, strangers)
+        names = hiding_places(self.model, strangers)
         return {
             "tensors": len(strangers),
             "size": sum(p.numel() for p in strangers),
@@ -176,7 +176,7 @@ def _together(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...] | Non
     return tuple(reversed(result))
 
 
-def _hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
+def hiding_places(model: nn.Module, strangers: Sequence[Tensor]) -> list[str]:
     """Where they are kept: `blocks[3].weight` in a plain list or dict that is an attribute of some module."""
     wanted = {id(p) for p in strangers}
     found: dict[int, str] = {}

@@ -54,7 +54,7 @@ class LossInputs(Collector):
         self._looked: dict[str, int] = {}
         self._news: list[Event] = []
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         looked = self._looked.get(function, 0)
         if function not in UNWANTED or looked >= MAX_LOOKS or not isinstance(prediction, Tensor):
             return

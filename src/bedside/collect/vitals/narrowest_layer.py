@@ -31,7 +31,7 @@ class Narrowest(Collector):
         super().__init__(context)
         self._done = False
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._done or function not in LOSSES or not isinstance(prediction, Tensor) or prediction.grad_fn is None:
             return
         self._done = True

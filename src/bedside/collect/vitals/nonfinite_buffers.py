@@ -18,11 +18,12 @@ from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
-MAX_ELEMENTS = 1_000_000  # numbers in a buffer: what is larger is a table (positions, masks), not statistics
+MAX_ELEMENTS = 65_536  # numbers in a buffer: what is larger is a table (positions, masks), not statistics
 
 
 class NonfiniteBuffers(Collector):
-    """Looks whether the sum of each floating-point buffer is finite."""
+    """Looks whether each floating-point buffer is finite. One that begins with infinities holds them on purpose, as
+    masks and best scores do; a NaN in it is still one."""
 
     name = "buffers"
 
@@ -30,21 +31,36 @@ class NonfiniteBuffers(Collector):
         super().__init__(context)
         self._waiting: list[tuple[int, list[str], PendingValue]] = []
         self._reported: set[str] = set()
+        self._infinite_by_right: set[str] | None = None  # once the first look has arrived
+        self._look(context.step)
 
     def detach(self, step: int) -> None:
+        self._look(step)
+
+    def _look(self, step: int) -> None:
         named = {plain_name(name): buffer for name, buffer in self.model.named_buffers() if _counts(buffer)}
-        if named:
-            by_device: dict[torch.device, list[str]] = {}
-            for name, buffer in named.items():
-                by_device.setdefault(buffer.device, []).append(name)
-            for names in by_device.values():
-                sums = torch.stack([named[name].detach().double().sum() for name in names])
-                self._waiting.append((step, names, self.queue.put((~sums.isfinite()).double())))
+        by_device: dict[torch.device, list[str]] = {}
+        for name, buffer in named.items():
+            by_device.setdefault(buffer.device, []).append(name)
+        for names in by_device.values():
+            buffers = [named[name].detach() for name in names]
+            nan = torch.stack([buffer.isnan().any() for buffer in buffers])
+            infinite = torch.stack([buffer.isinf().any() for buffer in buffers])
+            self._waiting.append((step, names, self.queue.put(torch.stack([nan, infinite]).double())))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
         for step, names, pending in waiting:
-            bad = [name for name, is_bad in zip(names, pending.numbers, strict=True) if is_bad]
+            nan, infinite = pending.numbers.reshape(2, -1) > 0
+            if self._infinite_by_right is None:
+                self._infinite_by_right = {
+                    name for name, is_infinite in zip(names, infinite, strict=True) if is_infinite
+                }
+            bad = [
+                name
+                for name, is_nan, is_infinite in zip(names, nan, infinite, strict=True)
+                if is_nan or (is_infinite and name not in self._infinite_by_right)
+            ]
             new = [name for name in bad if name not in self._reported]
             self._reported.update(new)
             if new:
@@ -52,5 +68,4 @@ class NonfiniteBuffers(Collector):
 
 
 def _counts(buffer: Tensor) -> bool:
-    """Masks hold minus infinity on purpose; statistics are small and begin finite."""
-    return buffer.is_floating_point() and 0 < buffer.numel() <= MAX_ELEMENTS and buffer.dim() <= 1
+    return buffer.is_floating_point() and buffer.layout is torch.strided and 0 < buffer.numel() <= MAX_ELEMENTS

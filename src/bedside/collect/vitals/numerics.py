@@ -45,7 +45,7 @@ class Numerics(Collector):
     def attach(self, step: int) -> None:
         self._due = True
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         self._before = None
         if not self._due or closure:  # inside a closure the gradient is not known before the step
             return
@@ -54,7 +54,7 @@ class Numerics(Collector):
             moved = elements.gradients(self.context.step) != 0
             self._before = (moved, elements.pick_stable(elements.tensors, "before"))
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         before, self._before = self._before, None
         if before is None:
             return

@@ -40,7 +40,7 @@ class OptimizerEpsilon(Collector):
     def attach(self, step: int) -> None:
         self._due = self._looked < MAX_LOOKS and FIRST_STEP <= step <= LAST_STEP
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         if not self._due:
             return
         self._due = False

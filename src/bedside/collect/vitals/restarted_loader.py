@@ -48,7 +48,7 @@ class RestartedLoader(Collector):
         self._batches = self._starts = self._forwards = 0
         self._news: list[Event] = []
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if self._done:
             return
         if forward.validating or not forward.grad:
@@ -62,7 +62,7 @@ class RestartedLoader(Collector):
             else:
                 self._marks.append(self.queue.put(fingerprint(batch)))
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         if not self._done and not self.needs_every_step:
             self._compare()
 
@@ -77,7 +77,7 @@ class RestartedLoader(Collector):
         if self in _LISTENING:
             _LISTENING.remove(self)
             if not _LISTENING:
-                DataLoader.__iter__ = _ORIGINAL  # type: ignore[method-assign]
+                DataLoader.__iter__ = _ORIGINAL
 
     def started(self, loader: DataLoader[Any], by: str) -> None:
         """A loader is started by a function of this module."""
@@ -110,7 +110,7 @@ class RestartedLoader(Collector):
 
 def _listen(collector: RestartedLoader) -> None:
     if not _LISTENING:
-        DataLoader.__iter__ = _observed  # type: ignore[method-assign]
+        DataLoader.__iter__ = _observed
     _LISTENING.append(collector)
 
 

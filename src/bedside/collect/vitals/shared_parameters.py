@@ -26,7 +26,7 @@ class SharedParameters(Collector):
         self._done = len(context.optimizers) < 2
         self._news: list[Event] = []
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         if self._done:
             return
         self._done = True

@@ -13,6 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.stored import stored
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.loop_checks import Tally
 from bedside.record.run import Event
@@ -27,12 +28,12 @@ class SingleSamples(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         norms = [(plain_name(name), each) for name, each in self.model.named_modules() if isinstance(each, _BatchNorm)]
-        self._norms = [(name, each) for name, each in norms if each.track_running_stats]
+        self._norms = [(name, each) for name, each in norms if stored(each, "track_running_stats")]
         self._tally = Tally("single_samples")
         self._forwards = self._evaluations = 0
         self._ended = False
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if not self._norms:
             return
         if forward.validating or not forward.grad:
@@ -43,7 +44,7 @@ class SingleSamples(Collector):
         training = [name for name, each in self._norms if each.training]
         if training and batch is not None and batch.dim() > 1 and len(batch) == 1:
             counts = {"forwards": self._forwards, "evaluations": self._evaluations}
-            self._tally.add(self.context.step, where=training[:20], **counts)
+            self._tally.add(self.context.step, True, where=training[:20], **counts)
 
     def end(self) -> None:
         self._ended = True

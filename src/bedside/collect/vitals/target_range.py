@@ -54,7 +54,7 @@ class TargetRange(Collector):
     def detach(self, step: int) -> None:
         self._due = False
 
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:  # type: ignore[override]
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if not self._due or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
             return
         if prediction.grad_fn is None or not target.is_floating_point() or not target.numel():
@@ -64,7 +64,7 @@ class TargetRange(Collector):
         elif function in REGRESSION and (node := maker_of(prediction.grad_fn)) is not None:
             self._look(function, RANGES[operation(node)], target.detach())
 
-    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:  # type: ignore[override]
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
         if self._due and isinstance(tensors, Tensor) and tensors.grad_fn is not None:
             found = targets_in_graph(tensors.grad_fn)
             if found is not None:

@@ -34,14 +34,14 @@ class TaskChanges(Collector):
         self._several = len(context.optimizers) > 1
         self._news: list[Event] = []
 
-    def forward_begins(self, forward: Forward) -> None:  # type: ignore[override]
+    def forward_begins(self, forward: Forward) -> None:
         if not forward.grad or forward.validating or self._shape.changes >= MAX_CHANGES:
             return
         batch = first_input((forward.args, forward.kwargs))
         if batch is not None:
             self._shape.add(str(list(batch.shape[1:])), self.context.step, self._news)
 
-    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         if self._several and self._optimizer.changes < MAX_CHANGES:
             number = next((i for i, each in enumerate(self.context.optimizers) if each is optimizer), -1)
             self._optimizer.add(str(number), self.context.step, self._news)

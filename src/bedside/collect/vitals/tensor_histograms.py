@@ -66,7 +66,7 @@ class Histograms(Collector):
             self._calls.off()
             self._calls = None
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         if self._due and not closure:
             layout = self.context.layout
             for name, parameter in zip(layout.names, layout.parameters, strict=True):

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -31,8 +32,6 @@ class ZeroGradients(Collector):
         super().__init__(context)
         self._due = False
         self._names: list[str] = []
-        # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
-        self._matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1}
         self._largest: Tensor | None = None
         self._looked = 0
         self._waiting: list[tuple[int, int, list[str], PendingValue]] = []
@@ -41,7 +40,7 @@ class ZeroGradients(Collector):
     def attach(self, step: int) -> None:
         self._due = self._looked < REPORT_STEP[-1]
 
-    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:  # type: ignore[override]
+    def step_begins(self, optimizer: Optimizer, closure: bool) -> None:
         if (
             not self._due or closure or len(self.context.optimizers) > 1
         ):  # optimizers that take turns leave zeros behind
@@ -49,7 +48,9 @@ class ZeroGradients(Collector):
         self._due = False
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         named = [(plain_name(n), p.grad) for n, p in self.model.named_parameters() if id(p) in held]
-        grads = [(name, grad) for name, grad in named if grad is not None and not grad.is_sparse and grad.numel()]
+        # A part of a gradient that is zero says nothing about the rest, which other ranks hold.
+        whole = [(name, grad) for name, grad in named if grad is not None and not is_sharded(grad)]
+        grads = [(name, grad) for name, grad in whole if not grad.is_sparse and grad.numel()]
         if not grads or len({grad.device for _, grad in grads}) > 1:
             return
         names = [name for name, _ in grads]
@@ -68,12 +69,14 @@ class ZeroGradients(Collector):
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
+        # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
+        matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1} if waiting else set()
         for step, looked, names, pending in waiting:
             zero = [name for name, is_zero in zip(names, pending.numbers, strict=True) if is_zero]
             alive = {
                 name.rpartition(".")[0] for name, is_zero in zip(names, pending.numbers, strict=True) if not is_zero
             }
-            beside = [name for name in zero if name.rpartition(".")[0] in alive and name in self._matrices]
+            beside = [name for name in zero if name.rpartition(".")[0] in alive and name in matrices]
             if beside != self._reported:
                 self._reported = beside
                 yield Event(step, "zero_gradients", {"names": beside, "looks": looked}, time.time())

@@ -1,4 +1,4 @@
-"""Machine code, made by numba when this file is first imported (several seconds; the result is kept on disk).
+"""Native code, made by numba when this file is first imported (several seconds; the result is kept on disk).
 
 All of it reads float32 where it lies: what is handed over are addresses, and whoever does so holds the tensors and has
 looked that they lie in one piece (`native/sums.py`).
@@ -22,11 +22,8 @@ FAR = 16  # blocks ahead, one line is fetched: where its page lies is then known
 
 # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
-HELD = OPTIONS | {"nogil": False}  # what asks torch about tensors keeps other threads from taking them away meanwhile
 LEAST, MOST = np.float32(SAFE_RANGE[0]), np.float32(SAFE_RANGE[1])
 WITHOUT_SIGN, INFINITY = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # of the bits of a float32
-
-FLOAT32, STRIDED = 6, 0  # as torch numbers types and layouts
 
 Row, Table = types.int64[::1], types.int64[:, ::1]
 Reals, Sums = types.float64[::1], types.float64[:, ::1]
@@ -63,32 +60,6 @@ def fetch(context: Any, address: Any) -> Any:
         return target.get_dummy_value()
 
     return types.void(types.int64), generate
-
-
-@intrinsic
-def gradient_of(context: Any, function: Any, cell: Any) -> Any:
-    """Where the tensor in this cell keeps its gradient: a cell as well."""
-
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number = ir.IntType(64)
-        inner = builder.load(builder.inttoptr(arguments[1], number.as_pointer()))
-        function = builder.inttoptr(arguments[0], ir.FunctionType(number, [number]).as_pointer())
-        return builder.call(function, [inner])
-
-    return types.int64(types.int64, types.int64), generate
-
-
-@intrinsic
-def ask(context: Any, function: Any, cell: Any, answer: Any) -> Any:
-    """A question to the tensor in this cell; the answer comes to that address. Returns 0, or another number if it
-    could not be answered."""
-
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64), ir.IntType(64)])
-        function = builder.inttoptr(arguments[0], kind.as_pointer())
-        return builder.call(function, arguments[1:])
-
-    return types.int32(types.int64, types.int64, types.int64), generate
 
 
 def _as_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -163,44 +134,6 @@ def sum_changes(plan: Any, out: Any) -> None:
             size += checked(size_here, new)
             steepness += checked(steepness_here, gradient)
         out[0, i], out[1, i], out[2, i] = moved, size, steepness
-
-
-@njit(types.boolean(Table, Row), **HELD)
-def find_gradients(plan: Any, functions: Any) -> bool:
-    """Ask all gradients where they are now, for the plan; its fifth row has the cells of the parameters. False if a
-    parameter lies elsewhere than the plan says, or a gradient is missing or cannot be read."""
-    answer = np.zeros(1, np.int64)  # of one, four or eight bytes, the lowest first
-    to = answer.ctypes.data
-    gradient, is_defined, dtype, layout, is_contiguous, numel, data_ptr = functions
-    for i in range(plan.shape[1]):
-        if ask(data_ptr, plan[4, i], to) or answer[0] != plan[2, i]:
-            return False
-        found = gradient_of(gradient, plan[4, i])
-        answer[0] = 0  # only one byte of it is answered
-        if ask(is_defined, found, to) or not answer[0]:
-            return False
-        if ask(dtype, found, to) or answer[0] != FLOAT32:
-            return False
-        if ask(layout, found, to) or answer[0] != STRIDED:
-            return False
-        answer[0] = 0
-        if ask(is_contiguous, found, to) or not answer[0]:
-            return False
-        if ask(numel, found, to) or answer[0] != plan[0, i]:
-            return False
-        if ask(data_ptr, found, to):
-            return False
-        plan[3, i] = answer[0]
-    return True
-
-
-@njit(types.boolean(Table, Row, Sums), **HELD)
-def find_and_sum_changes(plan: Any, functions: Any, out: Any) -> bool:
-    """Both in one call; False if gradients could not be found."""
-    if not find_gradients(plan, functions):
-        return False
-    sum_changes(plan, out)
-    return True
 
 
 @njit(types.void(Table), **OPTIONS)

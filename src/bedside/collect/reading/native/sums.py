@@ -26,7 +26,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bedside.collect.reading.native import torch_calls
 from bedside.collect.reading.subsample import Cut
 
 Floats = NDArray[np.float64]
@@ -80,7 +79,7 @@ def suits(tensor: Tensor | None) -> bool:
 def all_suit(tensors: Sequence[Tensor | None]) -> bool:
     """Whether they all do and are there, when they belong to plain parameters on the CPU; asked without a loop."""
     try:
-        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))  # type: ignore[arg-type]
+        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))
     except (TypeError, AttributeError, RuntimeError):  # one is None, or sparse
         return False
 
@@ -129,15 +128,10 @@ class Pairs:
         self._olds = olds
         self._suited = all(map(suits, olds)) and all(map(_is_contiguous, olds))
         self._known: list[int] = []
-        self._functions: torch_calls.Addresses | None = None
-        self._asked: Sequence[Tensor] | None = None  # parameters that native code can ask for their gradients
-        self._tried: Sequence[Tensor] | None = None  # those of which that was found out,
-        self._held: tuple[Tensor, ...] = ()  # and these objects themselves: native code knows them by address
         if self._suited:
-            # Sizes, addresses before, now, of gradients, and what torch_calls.py says: in one array, since every
-            # argument of a call costs.
+            # Sizes, and addresses before, now and of gradients: in one array, since every argument of a call costs.
             nothing = np.zeros(len(olds), np.int64)
-            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing, nothing])
+            self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
             self._gradients = memoryview(self._plan[3])
             self._spare: list[Floats] = []
 
@@ -155,24 +149,14 @@ class Pairs:
         if not self._find(news, addresses):
             return None
         assert _kernels is not None
+        held = self._find_gradients(news) if gradients else None  # so that no other thread frees them meanwhile
         if not gradients:
-            self._plan[3] = self._plan[2]  # the weights once more, which are on the CPU
-        elif not self._find_gradients(news):
+            self._plan[3] = self._plan[2]  # the weights once more, which are in the cache
+        elif held is None:
             return None
-        elif news is not self._tried:
-            self._try_to_ask(news)
         found = self._room()
         _kernels.sum_changes(self._plan, found)
         return found if gradients else found[:2]
-
-    def measure_all_at_once(self, news: Sequence[Tensor]) -> Floats | None:
-        """The same with gradients, by one call that also finds them. None if that cannot be done, or not yet; then
-        somebody may have moved a parameter."""
-        if news is not self._asked:
-            return None
-        assert _kernels is not None
-        found = self._room()
-        return found if _kernels.find_and_sum_changes(self._plan, self._functions, found) else None
 
     def _room(self) -> Floats:
         """For results; made many at a time: in a loop that has other things to do, each takes two microseconds."""
@@ -181,30 +165,20 @@ class Pairs:
             self._spare = list(np.empty((max(1, RESULTS_AT_ONCE // count), 3, count)))
         return self._spare.pop()
 
-    def _find_gradients(self, news: Sequence[Tensor]) -> bool:
-        """Where they are now, if they can be read; each is asked everything in its turn, while it is in the cache."""
+    def _find_gradients(self, news: Sequence[Tensor]) -> list[Tensor] | None:
+        """The gradients, with their addresses in the plan; None if one of them cannot be read."""
         found, float32 = self._gradients, torch.float32  # looked up once: this loop is most of what many tensors take
+        held: list[Tensor] = []
         try:
             for place, new in enumerate(news):
                 gradient = new.grad
                 if gradient is None or gradient.dtype is not float32 or not gradient.is_contiguous():
-                    return False
+                    return None
                 found[place] = gradient.data_ptr()
+                held.append(gradient)
         except RuntimeError:  # one is sparse
-            return False
-        return True
-
-    def _try_to_ask(self, news: Sequence[Tensor]) -> None:
-        """Whether native code finds the gradients where Python just did; from then on Python is not asked."""
-        assert _kernels is not None
-        self._tried, self._asked, self._functions = news, None, torch_calls.functions()
-        cells = None if self._functions is None else torch_calls.cells(news)
-        if cells is not None:
-            self._plan[4], self._held = cells, tuple(news)
-            found = self._plan[3].copy()
-            if _kernels.find_gradients(self._plan, self._functions) and np.array_equal(found, self._plan[3]):
-                self._asked = news
-            self._plan[3] = found
+            return None
+        return held
 
     def _find(self, news: Sequence[Tensor], addresses: list[int]) -> bool:
         if not self._suited:

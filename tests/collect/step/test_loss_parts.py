@@ -1,0 +1,130 @@
+"""Several backward passes before one step: parts of one loss are added up, micro-batches are averaged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tests.collect.watched import watched
+from torch import nn
+from torch.nn import functional as F
+
+
+class TwoHeads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.one, self.two = nn.Linear(12, 16), nn.Linear(16, 5), nn.Linear(16, 5)
+
+    def forward(self, x):
+        h = self.body(x).relu()
+        return self.one(h), self.two(h)
+
+
+def train(tmp_path, parts, steps=30, micro=1, divide=False):
+    """`parts(outputs, labels)` gives the losses of one forward, each with a backward of its own."""
+    torch.manual_seed(0)
+    model = TwoHeads()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    truth = []
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        total = 0.0
+        for _ in range(micro):
+            losses = parts(model(torch.randn(8, 12)), torch.randint(5, (8,)))
+            for number, loss in enumerate(losses):
+                (loss / micro if divide else loss).backward(retain_graph=number + 1 < len(losses))
+                total += loss.item() / micro
+        truth.append(total)
+        optimizer.step()
+
+    return watched(model, optimizer, tmp_path, body, steps), np.asarray(truth)
+
+
+def main_and_auxiliary(outputs, labels):
+    return F.cross_entropy(outputs[0], labels), 0.1 * outputs[1].square().mean()
+
+
+def two_alike(outputs, labels):
+    return F.cross_entropy(outputs[0], labels), F.cross_entropy(outputs[1], labels)
+
+
+def one(outputs, labels):
+    return (F.cross_entropy(outputs[0], labels) + F.cross_entropy(outputs[1], labels),)
+
+
+@pytest.mark.parametrize("divide", [False, True])
+@pytest.mark.parametrize("micro", [1, 4])
+@pytest.mark.parametrize("parts", [main_and_auxiliary, two_alike, one])
+def test_parts_are_summed_and_micro_batches_averaged(parts, micro, divide, tmp_path):
+    run, truth = train(tmp_path, parts, micro=micro, divide=divide)
+    np.testing.assert_allclose(run.series("loss").values, truth, rtol=1e-5)
+    assert set(run.series("micro_batches").values) == {micro}
+
+
+def test_two_backwards_of_one_forward_are_no_unscaled_accumulation(tmp_path):
+    run, _ = train(tmp_path, main_and_auxiliary)
+    assert not [event for event in run.events_of("accumulation") if event.data["divided"] is False]
+
+
+LOSSES = {
+    "bce": (
+        lambda out: F.binary_cross_entropy_with_logits(out, torch.ones_like(out)),
+        lambda out: F.binary_cross_entropy_with_logits(out, torch.zeros_like(out)),
+    ),
+    "sigmoid and bce": (
+        lambda out: F.binary_cross_entropy(out.sigmoid(), torch.full_like(out, 0.9)),
+        lambda out: F.binary_cross_entropy(out.sigmoid(), torch.zeros_like(out)),
+    ),
+    "least squares": (
+        lambda out: F.mse_loss(out, torch.ones_like(out)),
+        lambda out: F.mse_loss(out, torch.zeros_like(out)),
+    ),
+    "hinge": (lambda out: (1 - out).relu().mean(), lambda out: (1 + out).relu().mean()),
+    "wasserstein": (lambda out: -out.mean(), lambda out: out.mean()),
+}
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_a_critics_loss_of_real_and_made_up_samples_is_their_sum(kind, tmp_path):
+    torch.manual_seed(0)
+    real_loss, fake_loss = LOSSES[kind]
+    maker = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+    critic = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+    model = nn.ModuleDict({"maker": maker, "critic": critic})
+    of_critic = torch.optim.SGD(critic.parameters(), lr=0.01)
+    of_maker = torch.optim.SGD(maker.parameters(), lr=0.01)
+    truth = []
+
+    def body(step, monitor):
+        of_critic.zero_grad()
+        on_real = real_loss(critic(torch.randn(8, 2) + 2))
+        on_real.backward()
+        fake = maker(torch.randn(8, 4))
+        on_fake = fake_loss(critic(fake.detach()))
+        on_fake.backward()
+        of_critic.step()
+        of_maker.zero_grad()
+        fooled = real_loss(critic(fake))
+        fooled.backward()
+        of_maker.step()
+        truth.append((on_real.item() + on_fake.item(), fooled.item()))
+
+    run = watched(model, [of_critic, of_maker], tmp_path, body, 30)
+    critics, makers = np.asarray(truth).T
+    np.testing.assert_allclose(run.series("loss", "optimizer_0").values, critics, rtol=1e-5)
+    np.testing.assert_allclose(run.series("loss", "optimizer_1").values, makers, rtol=1e-5)
+
+
+def test_micro_batches_of_changing_kind_are_still_averaged(tmp_path):
+    """A loss that is now and then made another way (mixup, a penalty) is no part of another."""
+    torch.manual_seed(0)
+    made = iter(torch.rand(400).tolist())
+
+    def sometimes(outputs, labels):
+        plain = F.cross_entropy(outputs[0], labels)
+        return ((plain * 0.5 + F.cross_entropy(outputs[1], labels) * 0.5) if next(made) < 0.2 else plain,)
+
+    run, truth = train(tmp_path, sometimes, micro=4, steps=60)
+    off = np.abs(run.series("loss").values / truth - 1) > 1e-4
+    assert off.mean() < 0.1
