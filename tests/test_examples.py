@@ -96,6 +96,14 @@ def test_both_trackers_of_the_production_loop_get_the_same_numbers(production):
     assert {"grad_norm/features.0", "update_norm", "lr"} <= set(drawn.keys())
 
 
+def test_the_black_box_names_the_line_and_the_sample(tmp_path):
+    said = printed("black_box.py", str(tmp_path))
+    assert "90 steps, 3 of them skipped" in said
+    assert "weights and running means are finite: True" in said
+    assert "income = x[:, :1].log()" in said
+    assert "The cause is row 0 (index 417 of the data set)" in said
+
+
 def test_preflight_passes_a_healthy_classifier_and_finds_the_softmax():
     told = printed("preflight.py")
     assert " 0 failed" in told
