@@ -48,7 +48,9 @@ def main() -> None:
 def measured(ranks: int, folder: Path) -> list[object]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, __file__, str(folder)], check=True, env=environment, stderr=subprocess.DEVNULL)
+    done = subprocess.run([*command, __file__, str(folder)], env=environment, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
     counted = json.loads((folder / "counted.json").read_text())
     milliseconds, owners = read_back(folder / "run")
     return [
@@ -145,7 +147,8 @@ def train(folder: Path) -> None:
         counted = {"unwatched": unwatched, "watched": watched, "reduced_bytes": squares.nbytes}
         counted["reduce_seconds"] = sorted(seconds)[len(seconds) // 2]
         (folder / "counted.json").write_text(json.dumps(counted))
-    dist.destroy_process_group()
+    dist.barrier()
+    os._exit(0)  # gloo's threads now and then abort a process that ends by itself, watched or not
 
 
 if __name__ == "__main__":

@@ -72,3 +72,4 @@ def test_a_single_watched_rank_of_a_sharded_model_says_what_it_does_not_know(tra
     assert run.steps == 20
     assert not run.series("grad_norm")
     assert "record of rank 1 is not here, so the norms of sharded parameters are not known" in run.notes[0]
+    assert "One run of 2 ranks" in open_run(folder / "same_data").notes[0]

@@ -67,7 +67,8 @@ def test_shares_of_sharded_parameters_add_up(tmp_path):
         np.testing.assert_allclose(run.series("relative_update_norm", "head").values, 0.05)
         assert run.series("val/loss").values.tolist() == [0.5]
         assert not run.series("rank_param_norm", "1")  # shards are not replicas
-        assert run.notes == ()
+        seen = f"what is not compared is what rank {rank} saw; norms are those of the whole model."
+        assert run.notes == (f"One run of 2 ranks: {seen}",)
 
 
 def test_replicas_do_not_add_up(tmp_path):
@@ -81,7 +82,7 @@ def test_without_the_record_of_a_rank_the_whole_is_not_known_and_that_is_said(tm
         write_share(tmp_path, rank, norm, world=4).close()
     run = open_run(tmp_path)
     assert not run.series("grad_norm", "head")
-    assert run.notes == (
+    assert run.notes[1:] == (
         "The records of ranks 2, 3 are not here, so the norms of sharded parameters are not known; "
         "read one folder that holds every rank*.sqlite of the run.",
     )

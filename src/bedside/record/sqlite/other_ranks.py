@@ -97,7 +97,7 @@ def with_other_ranks(shown: Run, ranks: Mapping[int, Callable[[], RankRecord]], 
         parameters=shown.parameters,
         config=shown.config,
         environment=shown.environment,
-        notes=[*shown.notes, *_absent(shown, ranks)],
+        notes=[*shown.notes, *_about(shown, len(ranks)), *_absent(shown, ranks)],
         axis=shown.axis,
         finished=shown.finished,
     )
@@ -176,6 +176,15 @@ class _Ranks:
 def is_sharded(run: Run) -> bool:
     """Whether its ranks hold parts of the parameters."""
     return any(event.data.get("sharded") for event in run.events_of("ranks"))
+
+
+def _about(run: Run, ranks: int) -> list[str]:
+    """Whose numbers a reader of several ranks sees."""
+    starts = run.events_of("ranks")
+    if not starts or ranks < 2:
+        return []
+    norms = "; norms are those of the whole model" if is_sharded(run) else ""
+    return [f"One run of {ranks} ranks: what is not compared is what rank {starts[-1].data.get('rank', 0)} saw{norms}."]
 
 
 def _absent(run: Run, there: Iterable[int]) -> list[str]:
