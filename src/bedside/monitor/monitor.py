@@ -46,6 +46,7 @@ from bedside.diagnosis.engine import examine
 from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
+from bedside.monitor import ranks
 from bedside.monitor.alarms import SHARE, AlarmPrinter, Alarms
 from bedside.monitor.flushing import Flusher
 from bedside.monitor.logged import LoggedMetrics
@@ -114,6 +115,7 @@ class Monitor:
         store: Store,
         *,
         rank: int = 0,
+        first_step: int | None = None,
         gradients: bool = True,
         updates: bool = True,
         by_parameter: bool = False,
@@ -130,7 +132,7 @@ class Monitor:
         self.model = model
         self.optimizers = list(optimizers)
         self.rank = rank
-        self._recorder = recorder = Recorder(store, rank)
+        self._recorder = recorder = Recorder(store, rank, first_step)
         self._events = RunEvents(recorder, lambda: self.step)
         self._printer = AlarmPrinter(on_finding, silent=quiet)
         settings = settings or Settings()
@@ -139,6 +141,7 @@ class Monitor:
         self._off: str = ""
         self._timed = False  # by whoever called
         self._closed = False
+        self._ended_by: BaseException | None = None
         self._pid = os.getpid()
         self._validating = False
         self._gradient_order = GradientOrder()
@@ -146,7 +149,7 @@ class Monitor:
         layout = lay_out(model)
         self._queue = DeviceQueue()
         self._intervals = Intervals()
-        self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
+        self._budget = Budget(self._intervals, budget, fixed=ranks.several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
         self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
@@ -161,6 +164,9 @@ class Monitor:
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
         recorder.facts(config or {})
+        described = ranks.described(model, rank)
+        if described:
+            recorder.join_ranks(described)
         self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
         self.fast_path = FastPath(
             self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
@@ -229,16 +235,21 @@ class Monitor:
         return self._fast_path_control.step
 
     @_called_by_user
-    def log(self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, **more: Any) -> None:
+    def log(
+        self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, reduce: bool = False, **more: Any
+    ) -> None:
         """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
 
         Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
         A name without a split is a validation metric when it is logged together with one that has it, or inside
         `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
         `step=`, `epoch=` and `tokens=` say when, and are no metrics.
+
+        With several ranks, what rank 0 logs is shown. `reduce=True` shows the mean over the samples of all ranks
+        instead: every rank logs its own mean and its own `n`. No rank waits for another; readers add them up.
         """
         self._still_open("log")
-        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n)
+        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n, reduce)
         self._collectors.notify("metrics_logged", vitals)
 
     @_called_by_user
@@ -333,6 +344,8 @@ class Monitor:
         atexit.unregister(self._at_exit)
         self._detach()
         try:
+            if self._ended_by is not None and ranks.several_ranks():
+                self._events.note("ended", ranks.ending(self._ended_by))
             self._finish()
             self._recorder.end_forwarding(self._events.step, self._ending)
         finally:
@@ -360,6 +373,7 @@ class Monitor:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if error is not None:
+            self._ended_by = error
             self.training_failed(error)
         try:
             self.close(finished=kind is None)
@@ -537,7 +551,7 @@ class Monitor:
             self._looked_over = self._flushes.last
             self._parameters.look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
-            self._budget.alarm_seconds += self._alarms.look(self._flusher.parameters, final=final)
+            self._budget.alarm_seconds += self._alarms.look(self._prepare_look, final=final)
         self._recorder.commit_if_due()
         if self._incidents is not None:
             self._incidents.recorded(self._committed)
@@ -549,6 +563,10 @@ class Monitor:
             self._flusher.parameters()
             self._events.note("cost", self._budget.described())
             self._recorder.commit()
+
+    def _prepare_look(self) -> None:
+        self._flusher.parameters()
+        self._recorder.pick_up()
 
     def _committed(self) -> Run:
         self._recorder.commit()
@@ -567,7 +585,8 @@ class Monitor:
             )
 
     def _on_alarm(self, finding: Finding) -> None:
-        self._intervals.start_dense_sampling(self.step)
+        if not ranks.several_ranks():  # which steps are read is decided by their number alone, on all ranks alike
+            self._intervals.start_dense_sampling(self.step)
         self._recorder.finding(self._events.step, finding)
         self._printer.say(finding)
 
@@ -599,6 +618,7 @@ class Monitor:
     def _at_exit(self) -> None:
         crashed = getattr(sys, "last_type", None)
         if (error := getattr(sys, "last_value", None)) is not None:
+            self._ended_by = error
             self.training_failed(error)
         self.close(finished=False if crashed else None)
         if crashed is not None and issubclass(crashed, KeyboardInterrupt):
@@ -610,7 +630,3 @@ def _end_by_interrupt() -> None:
     code from text meanwhile, as importing a module with dataclasses for the report does. This reminds it."""
     with suppress(KeyboardInterrupt):
         exec("raise KeyboardInterrupt")
-
-
-def _several_ranks() -> bool:
-    return int(os.environ.get("WORLD_SIZE", 1)) > 1

@@ -44,6 +44,7 @@ from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.lost_progress import lost_progress
+from bedside.rules.lost_rank import lost_rank
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
@@ -76,6 +77,7 @@ from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
 from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.stale_statistics import stale_statistics
 from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
@@ -189,6 +191,7 @@ CATALOGUE: tuple[Rule, ...] = (
     stochastic_evaluation,
     single_sample_batchnorm,
     frozen_untrained,
+    stale_statistics,
     nonfinite_input,
     extreme_input,
     unnormalised_input,
@@ -204,6 +207,7 @@ CATALOGUE: tuple[Rule, ...] = (
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,
+    lost_rank,
 )
 
 

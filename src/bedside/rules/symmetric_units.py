@@ -13,8 +13,7 @@ output does vary from sample to sample (`varies`): one that puts out a constant 
 biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
 network, it is a warning while the loss has won less than `progress`, unless the units began as far apart as `random`
 ones do (the spreads that a variational encoder gives are alike by right). Units that are `begun` alike, and nearly so
-at
-every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
+at every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
 looked at before the first step it takes none: in `layers` layers or more, each begins with one number for all of its
 weights, or all weights of the model begin at zero.
 

@@ -129,7 +129,8 @@ class StepRows:
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
         self._count(read)
-        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        overall = norms.overall_gradients(before, after, read.clips, layout.ranks)
+        self._rows("norms", norms.GRADIENTS, read, overall, "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
         if self._by_parameter:
@@ -163,7 +164,7 @@ class StepRows:
         now.expected += 1
         for each in data.part_moves:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
-        updates, weights, gradients = now.sums[:, np.newaxis]
+        updates, weights, gradients = layout.of_this_rank(now.sums)[:, np.newaxis]
         complete = now.complete(part)
         when = [data.step], [data.time]
         if complete.any():

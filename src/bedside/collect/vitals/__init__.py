@@ -7,6 +7,7 @@ from bedside.collect.vitals.activations import Activations
 from bedside.collect.vitals.answers_in_place import AnswersInPlace
 from bedside.collect.vitals.attention import Attention
 from bedside.collect.vitals.autocast_type import AutocastType
+from bedside.collect.vitals.batch_statistics import BatchStatistics
 from bedside.collect.vitals.constant_weights import ConstantWeights
 from bedside.collect.vitals.dead_units import DeadUnits
 from bedside.collect.vitals.evaluation_dropout import EvaluationDropout
@@ -69,6 +70,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     NonfiniteBuffers,
     OptimizerEpsilon,
     SingleSamples,
+    BatchStatistics,
     FrozenWeights,
     SharedParameters,
     ZeroGradients,
