@@ -26,7 +26,7 @@ def layer_by_layer(tmp_path, turns):
             optimizers[place].step()
             truth.append([norm(list(layer.parameters())) for layer in model])
 
-    return watched(model, optimizers, tmp_path, body, 40), np.asarray(truth)
+    return watched(model, optimizers, tmp_path, body, 40, budget=None), np.asarray(truth)
 
 
 def test_norms_do_not_fall_to_zero_and_back_when_optimizers_take_turns(tmp_path):
