@@ -59,7 +59,7 @@ def test_losses_divided_by_the_tokens_of_the_whole_step_add_up(tmp_path):
             for part in parts:
                 part.backward()
             optimizer.step()
-            losses.append(sum(float(part) for part in parts))
+            losses.append(sum(part.item() for part in parts))
         with pytest.raises(bedside.BedsideError, match="No way to combine losses is called 'summ'"):
             monitor.combine_losses("summ")
     run = bedside.load(tmp_path / "run")
