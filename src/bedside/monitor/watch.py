@@ -24,7 +24,7 @@ from bedside.incident.incidents import Incidents, incidents_of
 from bedside.monitor import ranks
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
-from bedside.monitor.resuming import is_new_rank, next_step, optimizer_steps
+from bedside.monitor.resuming import next_step, open_store, optimizer_steps
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
@@ -158,10 +158,10 @@ def _watch(
     _close_older(model, quiet)
     folder = Path(resume or run_dir or ranks.new_folder())
     again = resume is not None or ranks.restarted(folder, rank)
-    store = Store.resume(folder, rank) if again and not is_new_rank(folder, rank) else Store.create(folder, rank)
+    store = open_store(folder, rank, asked=resume is not None) if again else Store.create(folder, rank)
     try:
         if step is None and again:
-            step = next_step(folder, optimizers[0])
+            step = next_step(store.path.parent, optimizers[0])
         store.environment(environment(device=_device(model), seed=torch.initial_seed()))
         return Monitor(
             model,
