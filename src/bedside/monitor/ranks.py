@@ -89,4 +89,8 @@ def ending(error: BaseException | None) -> dict[str, Any]:
     words = str(error).lower()
     lost = any(kind in CONTACT_ERRORS for kind in kinds) or any(each in words for each in CONTACT_WORDS)
     first_line = next(iter(str(error).splitlines()), "")
-    return {"error": f"{type(error).__name__}: {first_line[:200]}".rstrip(": "), "lost_contact": lost}
+    return {
+        "error": f"{type(error).__name__}: {first_line[:200]}".rstrip(": "),
+        "lost_contact": lost,
+        "interrupted": isinstance(error, KeyboardInterrupt),
+    }

@@ -8,9 +8,9 @@ Ranks meet in every step, so the death of one ends or hangs all of them. The oth
 connection, which is what the log shows last; the cause stands in the log of the rank that went first.
 
 ## How it decides
-In this order: a rank that an exception of its own ended (not one about lost contact to other ranks); a rank whose
-record was never closed although another one was, or went on for `silent` seconds. Of several, the one that wrote last
-longest ago. What a rank had not yet written when it died is less than a second of steps.
+In this order: a rank that an exception of its own ended (not one about lost contact, and not the same on all ranks); a
+rank whose record was never closed although another one lost contact, or went on for `silent` seconds. Of several, the
+one whose last writing is the longest ago. What a rank had not yet written when it died is less than a second of steps.
 
 ## When it is wrong
 A rank that hangs for longer than `silent` and then goes on. A folder to which the newest records were not copied.
@@ -105,10 +105,14 @@ def _ranks(run: Run) -> Iterator[_Rank]:
 
 
 def _first_to_go(ranks: list[_Rank], limits: Limits) -> _Rank | None:
-    if failed := [each for each in ranks if each.ended == OWN_ERROR]:
+    failed = [each for each in ranks if each.ended == OWN_ERROR]
+    if len(failed) == len(ranks):
+        return None  # a mistake that all of them met
+    if failed:
         return min(failed, key=lambda each: each.time)
-    open_ones = [each for each in ranks if each.ended == NOT_CLOSED]
-    others_closed = any(each.ended in (LOST_CONTACT, 1.0) for each in ranks)
+    lost_contact = any(each.ended == LOST_CONTACT for each in ranks)
     newest = max(each.time for each in ranks)
-    gone = [each for each in open_ones if others_closed or newest - each.time > limits.silent]
-    return min(gone, key=lambda each: each.time, default=None)
+    silent = [
+        each for each in ranks if each.ended == NOT_CLOSED and (lost_contact or newest - each.time > limits.silent)
+    ]
+    return min(silent, key=lambda each: each.time, default=None)

@@ -22,6 +22,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bedside
+from bedside.sinks import JsonLines
 
 FOLDER = Path(sys.argv[1])
 
@@ -99,7 +100,7 @@ def _train(name: str, make: Callable[[], nn.Module], clip: bool = False, part: i
     plain, model = make(), make()
     unwatched = train(plain, torch.optim.SGD(plain.parameters(), lr=RATE))
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    sinks = [bedside.sinks.JsonLines(FOLDER / f"{name}.jsonl")]
+    sinks = [JsonLines(FOLDER / f"{name}.jsonl")]
     with bedside.watch(model, optimizer, run_dir=FOLDER / name, quiet=True, budget=None, sinks=sinks):
         watched = train(model, optimizer)
     pairs = zip(plain.parameters(), model.parameters(), strict=True)
