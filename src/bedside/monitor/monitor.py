@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -312,6 +312,15 @@ class Monitor:
         self._report_categories()
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._events.note("epoch", {"epoch": self._steps.epoch})
+
+    def combine_losses(self, how: Literal["sum", "mean"]) -> None:
+        """How the losses of a step's micro-batches make up its own, where a framework knows; otherwise it is inferred.
+
+        `sum`: each is already divided by the size of the whole step. `mean`: the framework averages the gradients
+        itself, outside of `.grad`.
+        """
+        self._step_rows.accumulation.known_as = how
+        self._losses.kept_elsewhere = how == "mean"
 
     def summary(self, window: int = 200) -> dict[str, float | int | None]:
         """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
