@@ -13,7 +13,8 @@ rank whose record was never closed although another one lost contact, or went on
 one whose last writing is the longest ago. What a rank had not yet written when it died is less than a second of steps.
 
 ## When it is wrong
-A rank that hangs for longer than `silent` and then goes on. A folder to which the newest records were not copied.
+A rank that hangs for longer than `silent` and then goes on. A folder to which the newest records were not copied. It is
+silent where the launcher killed all ranks before one of them could notice that another was gone.
 
 ## What to try
 1. Read the log of that rank, not of rank 0: `torchrun --log-dir logs --redirects 3` keeps one for each.
@@ -112,7 +113,6 @@ def _first_to_go(ranks: list[_Rank], limits: Limits) -> _Rank | None:
         return min(failed, key=lambda each: each.time)
     lost_contact = any(each.ended == LOST_CONTACT for each in ranks)
     newest = max(each.time for each in ranks)
-    silent = [
-        each for each in ranks if each.ended == NOT_CLOSED and (lost_contact or newest - each.time > limits.silent)
-    ]
+    not_closed = [each for each in ranks if each.ended == NOT_CLOSED]
+    silent = [each for each in not_closed if lost_contact or newest - each.time > limits.silent]
     return min(silent, key=lambda each: each.time, default=None)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bedside.record.across_ranks import (
     COUNTS,
@@ -74,12 +73,14 @@ def _batch_group(rank: RankRecord) -> float | None:
 def _finished(rank: RankRecord) -> float | None:
     """1 if it ended by itself, 0.5 if contact with other ranks was lost, 0 if another exception ended it, -1 if its
     record was never closed."""
-    if not rank.closed:
-        return -1.0 if rank.last_time else None
-    how: Mapping[str, Any] = next((event.data for event in rank.run.events_of("ended")[-1:]), {})
-    if rank.run.finished is not False or how.get("interrupted"):  # Ctrl-C reaches all ranks, and is the fault of none
-        return 1.0
-    return 0.5 if how.get("lost_contact") else 0.0
+    starts = rank.run.events_of("ranks")
+    began = starts[-1].time if starts else 0.0  # what ended an attempt before a restart is over
+    how = next((event.data for event in rank.run.events_of("ended")[-1:] if event.time >= began), None)
+    if how is not None and not how.get("interrupted"):  # Ctrl-C reaches all ranks, and is the fault of none
+        return 0.5 if how.get("lost_contact") else 0.0
+    if rank.closed or how is not None:
+        return 1.0 if rank.run.finished is not False or how is not None else 0.0
+    return -1.0 if rank.last_time else None
 
 
 FACTS: dict[str, Callable[[RankRecord], float | None]] = {
