@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.hooks.forward_hooks import unwrapped
 from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.collect.model.mode_dependent import dropout_rates
 from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
@@ -296,6 +297,7 @@ def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool)
         "model": type(unwrapped(model)).__name__,
         **({"optimizer_steps_before": counted} if (counted := optimizer_steps(optimizers[0])) and not again else {}),
         **parameter_counts(model),
+        **({"dropout": rates} if (rates := dropout_rates(model)) else {}),
         "optimizers": [
             {
                 "name": type(optimizer).__name__,
