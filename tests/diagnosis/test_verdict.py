@@ -50,10 +50,16 @@ def test_an_alarm_makes_it_sick_with_the_primary_message_as_the_reason():
     assert (said.word, said.reason) == ("sick", "Second.")
 
 
-@pytest.mark.parametrize("change", [{"preview": True}, {"severity": Severity.NOTE}])
-def test_previews_and_notes_leave_it_healthy(change):
-    finding = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9).with_(**change)
-    assert judged(a_run(loss=falling()), [finding]).word == "healthy"
+def test_notes_leave_it_healthy():
+    for preview in (True, False):
+        note = Finding("AAA101", "a", Severity.NOTE, "Something.", 0.9, 0, 9).with_(preview=preview)
+        assert judged(a_run(loss=falling()), [note]).word == "healthy"
+
+
+def test_an_alarm_of_a_rule_on_trial_makes_it_unclear():
+    alarm = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9, try_=("Do this.",), preview=True)
+    said = judged(a_run(loss=falling()), [alarm])
+    assert (said.word, said.reason, said.settled_by) == ("unclear", "A rule on trial says: Something.", "Do this.")
 
 
 # Five kinds of run that were once called healthy. Each must be unclear although no rule says anything.
