@@ -223,3 +223,15 @@ def test_a_sum_over_tokens_is_not_compared_with_a_blind_guess():
     known = {"classes": 10}
     assert "blind guess" not in judged(a_run(loss=np.geomspace(400, 60, 300), config=known)).reason
     assert "blind guess" in judged(a_run(loss=np.geomspace(20, 9, 300), config=known)).reason
+
+
+def test_a_training_loss_that_hardly_fell_asks_nothing_of_validation():
+    flat = np.linspace(1.9, 1.95, 12)
+    assert "never better" not in judged(a_run(loss=noisy(np.linspace(2.0, 1.75, 400)), val_loss=flat)).reason
+    assert "never better" in judged(a_run(loss=noisy(np.linspace(2.0, 1.2, 400)), val_loss=flat)).reason
+
+
+def test_a_gap_of_a_third_is_not_called_learned_by_heart():
+    known = np.geomspace(2.0, 0.02, 400)
+    assert "by heart" not in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 0.6, 12))).reason
+    assert "by heart" in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 1.4, 12))).reason

@@ -2,7 +2,7 @@
 
 A run is healthy when it was examined, nothing was found, and its curves show that it learned: clearly better than at
 the start and than a blind guess where that is known, on held-out data too where there are any, and not far from its
-own best at the end. An alarm of a rule on trial makes nobody sick, and nobody healthy either. Each doubt below says what
+own best at the end. An alarm of a rule on trial makes no run sick, and none healthy either. Each doubt below says what
 is missing and what would settle it; the first one that holds makes the verdict unclear.
 """
 
