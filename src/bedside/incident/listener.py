@@ -32,6 +32,7 @@ from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
+is_compiling = torch.compiler.is_compiling
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
@@ -94,7 +95,8 @@ class IncidentListener(Collector):
             self.buffers.step_begins()
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
-            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
+            late = self.context.forward_hooks.compiled  # then this comes after the forward, and so do random numbers
+            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast, late=late)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._box is not None:
@@ -104,6 +106,10 @@ class IncidentListener(Collector):
         if self._step != self.context.step:
             self._begin()
         self._coming = losses
+        finished = len(self._check.losses)
+        if finished and all(each.grad is None for each in self.context.layout.parameters):
+            self._micro_batches.discard_finished()  # what they gave was thrown away before anybody stepped
+            self._check.losses = []
 
     def backward_ended(self, ours: bool) -> None:
         losses, self._coming = self._coming, ()
@@ -220,6 +226,8 @@ class IncidentListener(Collector):
 
     def _forward_ended(self, module: Any, args: Any, output: Any) -> None:
         """A hook that is called in any case: without an output, while an exception is under way, the forward failed."""
+        if is_compiling():  # it would become part of the graph
+            return
         error = sys.exc_info()[1]
         if output is None and error is not None:
             self.failed(error)
