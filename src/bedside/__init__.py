@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bedside import incident as incident
     from bedside import lab as lab
+    from bedside import sinks as sinks
     from bedside.api import compare as compare
     from bedside.api import diagnose as diagnose
     from bedside.api import load as load
@@ -43,7 +44,7 @@ _HOMES = {
     "BedsideError": "bedside.errors",
 }
 
-_ROOMS = ("incident", "lab")  # modules that are used by their name: bedside.lab.lr_range(...)
+_ROOMS = ("incident", "lab", "sinks")  # modules that are used by their name: bedside.lab.lr_range(...)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

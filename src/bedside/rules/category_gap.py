@@ -55,7 +55,7 @@ class Limits:
     far: float = 6.0  # usual deviations between categories: never by chance, even among thousands
     last: int = 3  # reports that make "now": one may rest on a handful of samples
     fewest: int = 4  # categories: among fewer there is no usual one
-    summed: float = 4.0  # times the training loss, of every category: weights and smoothing make less
+    summed: float = 4.0  # times the training loss, of every category: lengths of a handful already make more
     among_few: float = 5.0  # times the best of two or three: classes of one task are within that
 
 
