@@ -1,3 +1,5 @@
+import numpy as np
+
 from bedside.finding import NotExamined
 from bedside.rules.category_gap import category_gap
 from bedside.testing import a_run
@@ -39,3 +41,15 @@ def test_says_what_it_needs():
     answer = category_gap.examine(a_run(loss=0.5))
     assert isinstance(answer, NotExamined)
     assert "monitor.categories" in answer.needs[0]
+
+
+def test_two_categories_far_apart_are_a_gap_too():
+    [found] = category_gap.check(a_run(loss=1.0, loss_by_category={"short": 0.45, "long": 13.0}))
+    assert found.where == ("long",)
+    assert "lengths=" in found.could_also_be[0]
+    assert not category_gap.check(a_run(loss=1.0, loss_by_category={"easy": 0.4, "hard": 1.4}))
+
+
+def test_a_category_that_is_coming_down_is_given_time():
+    late = np.linspace(6.0, 2.4, 100)
+    assert not category_gap.check(a_run(loss=1.0, loss_by_category={"early": 0.4, "late": late}))

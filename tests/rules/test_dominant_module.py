@@ -131,7 +131,9 @@ def test_stays_silent_where_it_has_little_of_the_norm():
 
 def test_says_what_the_inputs_look_like_instead_of_asking():
     [odd] = dominant_module.check(_front(100, input_mean=-3.2, input_std=2.6))
-    assert odd.could_also_be == ("The inputs' size: their mean is -3.2 and their standard deviation 2.6.",)
+    assert odd.could_also_be == (
+        "Inputs that are not normalised: their mean is -3.2 and their standard deviation 2.6.",
+    )
     [usual] = dominant_module.check(_front(100, input_mean=0.1, input_std=1.0))
     assert usual.could_also_be == ()
     [unseen] = dominant_module.check(_front(100))

@@ -73,3 +73,28 @@ def test_speaks_of_a_restless_training_loss_by_its_evaluations():
     known = {"classes": 10}
     assert loss_at_chance.check(a_run(loss=restless, val_loss=[2.4] * 10, val_accuracy=[0.1] * 10, config=known))
     assert loss_at_chance.check(a_run(loss=restless, val_loss=[2.4] * 10, val_accuracy=[0.6] * 10, config=known)) == []
+
+
+def test_speaks_when_a_regression_is_far_above_the_variance_of_its_targets_all_run():
+    known = {"target_variance": 30.0}
+    high = 2500 - np.linspace(0, 60, 400)
+    [found] = loss_at_chance.check(a_run(loss=high, config=known))
+    assert "the variance of the targets = 30" in found.message
+    assert "Standardise the targets" in found.try_[0]
+    a_sum = np.geomspace(2500, 400, 400)  # a sum over the batch: far above as well, and falling
+    assert loss_at_chance.check(a_run(loss=a_sum, config=known)) == []
+
+
+def test_speaks_when_held_out_errors_never_leave_the_variance_of_the_targets():
+    run = a_run(loss=np.geomspace(50, 0.1, 400), val_loss=[0.076, 0.075, 0.074, 0.075, 0.074, 0.074] * 2,
+                config={"target_variance": 0.074})  # fmt: skip
+    [found] = loss_at_chance.check(run)
+    assert "val/loss was never clearly below" in found.message
+    better = a_run(loss=np.geomspace(50, 0.1, 400), val_loss=np.geomspace(0.076, 0.02, 12),
+                   config={"target_variance": 0.074})  # fmt: skip
+    assert loss_at_chance.check(better) == []
+
+
+def test_batches_of_a_few_samples_do_not_hide_a_guess():
+    noisy = np.log(7) + 0.35 * np.random.default_rng(1).normal(size=500)
+    assert loss_at_chance.check(a_run(loss=noisy, config={"classes": 7}))

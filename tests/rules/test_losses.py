@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.analysis.losses import is_surrogate
+from bedside.analysis.losses import is_surrogate, meant_to_fall
 from bedside.testing import a_run
 
 
@@ -23,3 +23,9 @@ def test_rewards_and_exploration_are_signs_of_reinforcement_learning(name):
 )  # fmt: skip
 def test_preference_learning_and_ordinary_metrics_are_none(name):
     assert not is_surrogate(a_run(loss=[1.0] * 10, **{name: 1.0}))
+
+
+def test_what_the_user_says_about_the_loss_wins():
+    assert not meant_to_fall(a_run(loss=[1.0] * 10, config={"loss_falls": False}))
+    assert meant_to_fall(a_run(loss=[1.0] * 10, policy_loss=1.0, config={"loss_falls": True}))
+    assert not meant_to_fall(a_run(loss=[1.0] * 10, policy_loss=1.0))

@@ -114,3 +114,35 @@ def test_a_nan_that_comes_long_after_the_loss_has_come_down_has_another_cause():
     assert found.severity == Severity.NOTE
     [found] = oversized_update.check(a_run(loss=fall[:10] + [math.nan] * 290, **told))
     assert found.severity == Severity.ERROR
+
+
+def one_parameter(ratio, began=(1.0, 1.0), loss=None):
+    """A bare parameter at the front whose steps have these ratios, in a network whose steps are moderate."""
+    ratio = np.r_[ratio, np.full(200 - len(ratio), 0.01)]
+    norms = {"": 10.0, "gain": np.linspace(*began, 200), "body": 10.0}
+    updates = {"": 0.05, "gain": ratio, "body": 0.05}
+    relative = {"": 0.005, "gain": ratio, "body": 0.005}
+    loss = np.full(200, 2.2) if loss is None else loss
+    return a_run(loss=loss, lr=0.1, param_norm=norms, update_norm=updates, relative_update_norm=relative)
+
+
+def test_names_the_one_parameter_whose_steps_replace_it():
+    [found] = oversized_update.check(one_parameter([0.98, 0.59, 0.44, 0.3]))
+    assert found.where == ("gain",)
+    assert "`gain` itself" in found.message
+    assert "a parameter group of its own" in found.try_[0]
+
+
+def test_a_parameter_that_begins_near_zero_has_to_grow():
+    assert oversized_update.check(one_parameter([0.98, 0.59, 0.44, 0.3], began=(0.98, 5.0))) == []
+
+
+def test_it_is_a_note_where_the_loss_does_not_mind():
+    found = oversized_update.check(one_parameter([0.98, 0.59, 0.44, 0.3], loss=np.geomspace(2.3, 0.1, 200)))
+    assert [each.severity for each in found] == [Severity.NOTE]
+
+
+def test_says_nothing_about_a_loss_that_is_not_meant_to_fall():
+    run = one_parameter([0.98, 0.59, 0.44, 0.3])
+    run.config["loss_falls"] = False
+    assert oversized_update.check(run) == []

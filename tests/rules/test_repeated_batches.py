@@ -2,6 +2,7 @@ import numpy as np
 
 from bedside.finding import Severity
 from bedside.record.run import Event
+from bedside.record.series import Series
 from bedside.rules.repeated_batches import repeated_batches
 from bedside.testing import a_run
 
@@ -50,3 +51,20 @@ def test_stays_silent_when_no_batch_ever_comes_again():
 
 def test_stays_silent_on_a_short_run():
     assert not check([7.5] * 10)
+
+
+def test_keeps_its_finding_when_only_some_batches_of_a_long_run_are_looked_at():
+    steps = np.r_[np.arange(100), np.arange(100, 2000, 7)]
+    marks = Series("batch_fingerprint", "", steps, (steps % 24).astype(float))
+    [found] = repeated_batches.check(a_run(loss=[1.0] * 2000, batch_fingerprint=marks))
+    assert found.evidence["batches_per_epoch"] == 24
+    other = np.random.default_rng(0).integers(0, 24, len(steps)).astype(float)
+    shuffled = Series("batch_fingerprint", "", steps, other)
+    assert repeated_batches.check(a_run(loss=[1.0] * 2000, batch_fingerprint=shuffled)) == []
+
+
+def test_one_batch_stays_one_batch_beside_a_few_others():
+    marks = np.zeros(300)
+    marks[[100, 200]] = 1.0
+    [found] = repeated_batches.check(a_run(loss=[1.0] * 300, batch_fingerprint=marks))
+    assert found.message == "Every step sees the same batch."

@@ -1,5 +1,6 @@
 import numpy as np
 
+from bedside.finding import Severity
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.testing import a_run
 
@@ -65,3 +66,12 @@ def test_speaks_at_once_when_the_weights_follow_a_decay_far_too_strong():
 def test_stays_silent_early_on_when_the_gradient_holds_or_the_decay_is_an_ordinary_one():
     assert not begun(decay=3.0, kept=0.997)
     assert not begun(decay=0.1, kept=0.991)
+
+
+def test_tells_of_a_single_layer_that_all_but_vanishes():
+    norms = {"": 30.0, "a": 10.0, "b": 10.0, "c": 10.0, "gone": 10 * 0.97 ** np.arange(200)}
+    [found] = shrinking_weights.check(a_run(loss=[2.3] * 200, param_norm=norms))
+    assert found.where == ("gone",)
+    assert found.severity == Severity.WARNING
+    learns = a_run(loss=np.geomspace(2.3, 0.1, 200), param_norm=norms)
+    assert [each.severity for each in shrinking_weights.check(learns)] == [Severity.NOTE]

@@ -16,7 +16,7 @@ def curve(start, end, n=200, time=10, noise=0.01):
 def test_speaks_when_only_the_head_learned():
     (finding,) = stalled_loss.check(a_run(loss=curve(11.3, 10.3), config={"vocab_size": 50280}, lr=1e-3))
     assert finding.first_step == pytest.approx(30, abs=20)
-    assert "from 0.001 to about 0.01" in finding.try_[1]
+    assert "from 0.001 to about 0.01" in finding.try_[0]
 
 
 def test_speaks_when_the_accuracy_stays_at_nothing():

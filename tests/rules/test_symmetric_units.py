@@ -1,5 +1,5 @@
 from bedside.finding import Severity
-from bedside.record.run import Event
+from bedside.record.run import Event, Parameter
 from bedside.rules.symmetric_units import symmetric_units
 from bedside.testing import a_run
 
@@ -85,3 +85,13 @@ def test_only_notes_it_where_the_run_learns_all_the_same():
 
 def test_one_such_layer_among_random_ones_is_no_harm():
     assert not began({"0": 0.01})
+
+
+def test_speaks_when_all_weights_began_at_zero():
+    layers = [Parameter("0.weight", "0", 64), Parameter("2.weight", "2", 64)]
+    variation = {"0": 0.0, "2": 0.5}
+    run = a_run(loss=[2.0] * 60, unit_variation=variation, config={"initial_param_norm": 0.0}, parameters=layers)
+    [found] = symmetric_units.check(run)
+    assert found.message.startswith("All weights began at zero")
+    begun = a_run(loss=[2.0] * 60, unit_variation=variation, config={"initial_param_norm": 3.0}, parameters=layers)
+    assert symmetric_units.check(begun) == []

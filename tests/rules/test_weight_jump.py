@@ -40,3 +40,20 @@ def test_stays_silent_when_the_run_was_resumed_there():
 
 def test_stays_silent_about_large_first_steps():
     assert not weight_jump.check(a_run(loss=1.0, param_norm=jump(at=5)))
+
+
+def test_names_the_layer_that_something_other_than_the_optimizer_changed():
+    head = np.r_[np.full(100, 4.0), np.full(100, 24.0)]
+    norms = {"": np.hypot(5.0, head), "body": 5.0, "head": head}
+    updates = {"": 0.01, "body": 0.01, "head": 0.01}
+    run = a_run(loss=[1.0] * 100 + [3.0] * 100, param_norm=norms, update_norm=updates, lr=0.1)
+    [found] = weight_jump.check(run)
+    assert found.where == ("head",)
+    assert "something other than the optimizer's step (`head` from 4 to 24) at step 100" in found.message
+    assert found.severity == Severity.WARNING
+
+
+def test_stays_silent_when_it_happens_again_and_again():
+    head = 4.0 + np.repeat(np.arange(20) % 2, 10) * 4.0
+    run = a_run(loss=[1.0] * 200, param_norm={"": head, "head": head}, update_norm={"": 0.01, "head": 0.01}, lr=0.1)
+    assert weight_jump.check(run) == []

@@ -21,6 +21,7 @@ from typing import Any
 CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
 LEVEL_KEYS = {"label_entropy": "the entropy of the labels", "target_variance": "the variance of the targets"}
 NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
+BESIDE = 0.03  # of the level: what a network that answers the frequencies of the labels is off by
 VERY_NEAR = 0.002  # when it is only recognised: any loss is within half a percent of some ln K one time in ten
 # Numbers of classes that people train with: small tasks, and the vocabularies of public tokenizers.
 FAMILIAR = (2, 3, 4, 5, 8, 10, 20, 100, 256, 1000, 28996, 30522, 32000, 50257, 50304, 50265, 128256, 151936, 256000)
@@ -58,6 +59,15 @@ def chance_level(config: Mapping[str, Any], value: float) -> Chance | None:
 def known_chance(config: Mapping[str, Any]) -> Chance | None:
     """The chance level that the configuration tells, whatever the loss is."""
     return next(iter(_known_levels(config)), None)
+
+
+def sits_on_a_guess(config: Mapping[str, Any], value: float, near: float = BESIDE) -> Chance | None:
+    """The level of a guess that a loss has come down to and stays on: every known one, that of label frequencies too.
+
+    A loss above the entropy of the labels need not be a guess (weights per class put it there); one beside it is.
+    """
+    close = [each for each in _known_levels(config) if abs(value - each.level) <= near * each.level]
+    return min(close, key=lambda each: abs(value - each.level), default=None)
 
 
 def _known_levels(config: Mapping[str, Any]) -> list[Chance]:

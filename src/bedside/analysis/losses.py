@@ -80,12 +80,23 @@ def training_loss_to_fall(run: Run, fewest: int) -> Series:
 def _to_fall(run: Run, series: Series, fewest: int) -> Series:
     finite = series.finite()
     if is_surrogate(run):
-        raise NotEnough("a loss that should fall; this one is a policy-optimisation surrogate")
+        raise NotEnough("a loss that is meant to fall; this one is not")
     if len(run.owners("loss")) > 1:  # two optimizers with a loss each: a game, in which one's gain is the other's loss
         raise NotEnough("a loss that should fall; this run has players with a loss each")
     if len(finite) < fewest:
         raise NotEnough(f"{fewest} readings of {series.key}, has {len(finite)}")
     return finite
+
+
+def meant_to_fall(run: Run) -> bool:
+    """Whether the level of the loss says how well the run goes."""
+    return not is_surrogate(run) and len(run.owners("loss")) <= 1
+
+
+def require_meant_to_fall(run: Run) -> None:
+    """For rules that judge by the fate of the loss."""
+    if not meant_to_fall(run):
+        raise NotEnough("a loss that is meant to fall; this one is not")
 
 
 def called(series: Series) -> str:
@@ -94,7 +105,10 @@ def called(series: Series) -> str:
 
 
 def is_surrogate(run: Run) -> bool:
-    """True where the loss is that of reinforcement learning (PPO, GRPO, DQN): its level means nothing."""
+    """True where the loss is not meant to fall: the user says so, or it is one of reinforcement learning."""
+    said = run.config.get("loss_falls")
+    if isinstance(said, bool):
+        return not said
     return run.config.get("objective") == "reward" or _has_surrogate_signs(tuple(run.vitals))
 
 

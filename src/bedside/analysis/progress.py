@@ -1,14 +1,15 @@
 """How much of the first loss a run has won: what seems wrong inside a network that learns well need not be.
 
 Coming down from above chance is no learning: a network whose first loss is 36 where a blind guess has 2.3 wins 94 %
-of it by answering nothing at all. Where chance is known, what lies above it does not count.
+of it by answering nothing at all. Where chance is known, what lies above it does not count; nor does a loss that came
+down to the entropy of lopsided labels, or to the variance of the targets, and stays there.
 """
 
 from __future__ import annotations
 
 import math
 
-from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.chance_levels import known_chance, sits_on_a_guess
 from bedside.analysis.losses import training_loss
 from bedside.analysis.statistics import outline
 from bedside.record.run import Run
@@ -26,6 +27,8 @@ def share_of_loss_won(run: Run) -> float:
     if len(finite) < 0.5 * len(losses):
         return 0.0
     curve = outline(finite)
+    if sits_on_a_guess(run.config, curve.now) is not None:
+        return 0.0
     chance = known_chance(run.config)
     start = min(curve.start, chance.level) if chance and chance.level > 0 else curve.start
     return max(0.0, start - curve.now) / start if start > 0 else math.nan

@@ -1,4 +1,4 @@
-"""A run in a few numbers: last and best loss, its trend, gradients, clipping, and steps that went wrong.
+"""A run in a few numbers: last and best loss, its trend, gradients, clipping, and steps that were bad or skipped.
 
 >>> from bedside.testing import a_run
 >>> run = a_run(loss=[3.0, 2.0, 1.0, 1.5], grad_norm=2.0, clip_active=[1.0, 0.0, 0.0, 1.0])
@@ -31,8 +31,18 @@ def run_summary(run: Run, window: int = WINDOW) -> dict[str, float | int | None]
         "nonfinite_losses": len(losses) - len(finite),
         "nonfinite_gradients": len(norms) - len(norms.finite()),
         "skipped_steps": int(np.nansum(run.series("skipped").values > 0)) if run.has("skipped") else 0,
+        "guarded_steps": sum(event.data.get("action") == "skip" for event in run.events_of("guard")),
+        "bad_steps_in_a_row": _longest_row(losses.steps[~np.isfinite(losses.values)]),
     }
     return numbers
+
+
+def _longest_row(steps: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    """The most steps that follow each other."""
+    if not len(steps):
+        return 0
+    ends = np.flatnonzero(np.diff(steps) != 1)
+    return int(np.diff([-1, *ends, len(steps) - 1]).max())
 
 
 def _trend(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:

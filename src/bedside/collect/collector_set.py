@@ -12,12 +12,13 @@ from bedside.collect.sampling.budget import Budget
 from bedside.collect.sampling.intervals import Intervals
 
 Failed = Callable[[Collector, Exception], None]
+Make = Callable[[WatchContext], Collector]  # the class, or whatever else makes one
 
 
 class CollectorSet:
     """One collector that fails is switched off, and `failed` is notified; the others go on."""
 
-    def __init__(self, collectors: Sequence[type[Collector]], context: WatchContext, failed: Failed) -> None:
+    def __init__(self, collectors: Sequence[Make], context: WatchContext, failed: Failed) -> None:
         self._context = context
         self._on_failure = failed
         self._members = [make(context) for make in collectors]

@@ -145,10 +145,16 @@ LINKS: tuple[Link, ...] = (
     *links("unnormalised-input", NOT_LEARNING, "no one learning rate suits the first layer and the rest"),
     *links(
         "lopsided-labels",
-        "oscillating-loss noisy-loss epoch-boundary-jump diverging-loss loss-spike",
+        "epoch-boundary-jump",
         "each stretch of data has its own class",
     ),
-    *links("lopsided-labels", "erratic-validation", "the model answers the class of the moment"),
+    *links("lopsided-labels", THROWN_ABOUT, "each stretch of data pulls the weights to its own class"),
+    *links(
+        "lopsided-labels",
+        "oversized-update missing-warmup dead-units dead-layer saturated-units collapsed-activations",
+        "each stretch of data pulls the weights to its own class",
+    ),
+    *links("lopsided-labels", NOT_LEARNING, "what one stretch of data teaches the next one undoes"),
     *links("lopsided-labels", "loss-without-accuracy", "the commonest class is the answer to everything"),
     # The schedule.
     *links("scheduler-per-batch", "vanished-learning-rate", "the rate is lowered at every batch", gradual=True),
@@ -200,6 +206,12 @@ LINKS: tuple[Link, ...] = (
     *links("underflowing-second-moment", THROWN_ABOUT, "a step is divided by next to nothing"),
     *links("underflowing-second-moment", NOT_FINITE, "a step is divided by nothing"),
     # Activations.
+    *links("symmetric-units", "oversized-update noisy-loss", "any step is large against weights of nothing"),
+    *links(
+        "symmetric-units",
+        "dead-layer dead-units silent-parameter vanishing-gradient collapsed-activations unmoved-parameter",
+        "weights of nothing pass nothing on, forward or back",
+    ),
     *links("symmetric-units", "dominant-module", "units that are alike have the same gradient"),
     *links("symmetric-units", NOT_LEARNING, "units that start alike stay alike"),
     *links("oversized-update", "dead-units", "the first steps switched the units off"),
@@ -272,6 +284,11 @@ LINKS: tuple[Link, ...] = (
     ),
     *links("runaway-weights", "exploding-gradient", "the gradient grows with the weights it passes"),
     *links("runaway-weights", NOT_FINITE, "they grew until the forward pass overflowed"),
+    *links(
+        "weight-jump",
+        "overfitting overconfident oversized-update dead-units",
+        "what was learned is gone with the weights",
+    ),
     *links("weight-jump", "loss-spike", "other weights, another loss"),
     *links("weight-jump", "diverging-loss lost-progress", "what was learned is gone with the weights"),
     *links("weight-jump", "exploding-gradient", "the new weights lie where the loss is steep"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from bedside.analysis.trials import not_tried
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.hypotheses import differential
 from bedside.diagnosis.onset_context import with_onset_context
@@ -38,7 +39,7 @@ def examine(run: Run, catalogue: Sequence[Rule] = CATALOGUE, *, baseline: Run | 
         findings=tuple(findings),
         not_examined=tuple(not_examined),
         examined=tuple(examined),
-        notes=(*run.notes, *_stopped_listening(run)),
+        notes=(*run.notes, *_stopped_listening(run), *_compiled(run)),
         pictures=_pictures(run, findings),
         axis=run.axis,
         differential=asked,
@@ -95,6 +96,12 @@ def _stopped_listening(run: Run) -> list[str]:
         for event in run.events_of("switched_off")
         if event.data.get("all")
     ]
+
+
+def _compiled(run: Run) -> list[str]:
+    if why := not_tried(run, "compiled model"):
+        return [f"What the layers of the compiled model put out was not read: that needs {why}."]
+    return []
 
 
 PICTURE_POINTS = 400

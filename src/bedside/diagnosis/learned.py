@@ -12,7 +12,7 @@ from functools import cached_property
 
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
-from bedside.analysis.losses import is_surrogate, training_loss, validation_losses, validation_metrics
+from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
@@ -119,7 +119,7 @@ class Learned:
     @cached_property
     def meant_to_fall(self) -> bool:
         """False for policy optimisation and for players with a loss each: the level of such a loss says nothing."""
-        return not is_surrogate(self.run) and len(self.run.owners("loss")) <= 1
+        return meant_to_fall(self.run)
 
     @cached_property
     def training(self) -> Curve | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.diagnosis.learned import Curve, Learned
 from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
@@ -120,6 +121,14 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
         )
     chance = learned.chance
     losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
+    for each in losses:
+        beside = sits_on_a_guess(learned.run.config, each.now)
+        if beside is not None and each.best > (1 - learned.limits.below_guess) * beside.level:
+            return Verdict(
+                "unclear",
+                f"{each.key} is at {number(each.now)}, that of a blind guess ({beside}), and was never clearly below.",
+                "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or loss.",
+            )
     for each in losses if chance is not None else ():
         comparable = chance is not None and each.best < limits.other_scale * chance.level
         if chance is not None and comparable and each.best > (1 - learned.limits.below_guess) * chance.level:

@@ -1,10 +1,12 @@
 """Buffers as they were before the first forward of a step: batch norm has moved them when a step is seen to be bad.
 
 Which buffers move is learnt in the first steps; only those are copied at each step, the others are read when needed.
+The guard puts them back with a step that it leaves out: a running mean that is NaN once stays so for ever.
 """
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 LEARNING = 3  # steps at which all buffers are copied, to see which of them move
@@ -19,7 +21,6 @@ class BuffersBefore:
         self._steps = 0
         self._moving: set[str] = set()
         self._buffers: dict[str, Tensor] = {}
-        self._versions: dict[str, int] = {}
         self._copies: dict[str, Tensor] = {}
 
     def step_begins(self) -> None:
@@ -29,7 +30,6 @@ class BuffersBefore:
         if at <= LEARNING:
             self._note_moving()
             self._buffers = dict(self._model.named_buffers())
-            self._versions = {name: each._version for name, each in self._buffers.items()}
         copied = self._buffers if at < LEARNING else self._moving
         self._copies = {name: self._buffers[name].detach().clone() for name in copied if name in self._buffers}
 
@@ -37,8 +37,17 @@ class BuffersBefore:
         """Every buffer as it was when the step began, as far as that is known."""
         return {name: self._copies.get(name, each) for name, each in self._model.named_buffers()}
 
+    def put_back(self, bad: bool | Tensor) -> None:
+        """The step is left out: what its forward moved is as it was before; asked of a flag on a device where it is."""
+        with torch.no_grad():
+            for name, each in self._model.named_buffers():
+                if (copy := self._copies.get(name)) is None or each.shape != copy.shape:
+                    continue
+                each.copy_(copy if isinstance(bad, bool) else torch.where(bad.to(each.device) > 0, copy, each))
+
     def _note_moving(self) -> None:
+        # By content: batch norm moves its running mean without a new version number.
         now = dict(self._model.named_buffers())
-        for name, before in self._buffers.items():
-            if name not in now or now[name] is not before or now[name]._version != self._versions[name]:
+        for name, before in self._copies.items():
+            if name not in now or now[name].shape != before.shape or not torch.equal(now[name], before):
                 self._moving.add(name)

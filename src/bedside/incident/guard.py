@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.errors import BadOption, BedsideError
-from bedside.incident.put_back import PutBack
+from bedside.incident.put_back import PutBack, counts_in_numbers, moved_by
 from bedside.incident.ranks import Ranks
 from bedside.incident.step_check import StepCheck
 
@@ -63,16 +63,19 @@ class Guard:
         decided: Decided,
         *,
         scaler: Callable[[], Any] = lambda: None,
+        undo: Callable[[bool | Tensor], None] = lambda bad: None,
         wait: bool | None = None,
     ) -> None:
         self._check = check
         self._decided = decided
         self._scaler = scaler
+        self._undo = undo  # what else the step has changed: buffers that move in the forward
         self._wait = wait  # whether the host reads the answer; by default where that costs nothing
         self._ranks = Ranks()
         self._taken: list[tuple[Tensor, Tensor]] = []  # gradients that are put back after the step
         self._device_flag: Tensor | None = None
         self._copies: dict[int, PutBack] = {}
+        self._stepped: set[int] = set()  # ids of parameters that have been through a step
 
     def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         """The optimizer's hook, after whoever only looks. A closure is guarded where it has computed the gradients."""
@@ -93,13 +96,16 @@ class Guard:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """Before whoever only looks: the gradients are back, the weights are as they shall be."""
+        taken = bool(self._taken)
         self._give_back()
         flag, self._device_flag = self._device_flag, None
-        if flag is not None:
-            if id(optimizer) in self._copies:
-                self._copies[id(optimizer)].after(flag)
-            elif getattr(optimizer, "found_inf", None) is flag:
-                del optimizer.found_inf, optimizer.grad_scale
+        if flag is None:
+            if self._wait is not True and not taken:
+                self._stepped.update(map(id, moved_by(optimizer)))
+        elif getattr(optimizer, "found_inf", None) is flag:
+            del optimizer.found_inf, optimizer.grad_scale
+        else:
+            self._copies[id(optimizer)].after(flag)
 
     def end(self) -> None:
         for each in self._copies.values():
@@ -111,19 +117,30 @@ class Guard:
         if scaler is not None and scaler.is_enabled():
             return
         flag = self._ranks.any(self._check.is_bad(optimizer))
-        waits = self._wait if self._wait is not None else flag.device.type == "cpu"
-        if waits:
+        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
+        if self._reads(flag, optimizer, fused):
             bad = bool(flag)
-            self._decided(bad, optimizer)
+            if bad:
+                self._undo(True)
+            self._decided(bad, optimizer)  # may raise
             if bad:
                 self._take_away(optimizer)
             return
         self._decided(flag, optimizer)
         self._device_flag = flag.to(torch.float32)
-        if getattr(optimizer, "_step_supports_amp_scaling", False):
+        self._undo(self._device_flag)
+        if fused:
             optimizer.found_inf, optimizer.grad_scale = self._device_flag, None
         else:
-            self._copies.setdefault(id(optimizer), PutBack(optimizer)).before(self._device_flag)
+            self._copies.setdefault(id(optimizer), PutBack(optimizer)).before()
+
+    def _reads(self, flag: Tensor, optimizer: Optimizer, fused: bool) -> bool:
+        """Whether the host reads the answer: where that costs nothing, and where a device could not undo the step. That
+        is at the first step of a parameter, whose moments do not exist yet, and with state in plain numbers."""
+        if self._wait if self._wait is not None else flag.device.type == "cpu":
+            return True
+        fresh = any(id(each) not in self._stepped for each in moved_by(optimizer))
+        return fresh or (not fused and counts_in_numbers(optimizer))
 
     def _take_away(self, optimizer: Optimizer) -> None:
         parameters: Sequence[Tensor] = [each for group in optimizer.param_groups for each in group["params"]]

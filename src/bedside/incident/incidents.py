@@ -1,23 +1,24 @@
 """Black box and guard of one watched run, joined: the only thing of this room that the monitor knows.
 
-The monitor takes `listener` among its collectors, calls `before_step` after its own look at the gradients and
-`after_step` before its own look at the weights, and says when numbers were recorded and when the training failed.
+The monitor takes `listener` among its collectors, hooks the guard in after its own look at the gradients and before its
+own look at the weights, and says when numbers were recorded and when the training failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.incident.black_box import BlackBox, black_box_of
 from bedside.incident.decisions import Decisions
-from bedside.incident.folder import Series
 from bedside.incident.guard import Guard, check_action, check_multiple
 from bedside.incident.listener import IncidentListener
 from bedside.incident.step_check import StepCheck
+from bedside.record.run import Run
 
 
 class Incidents:
@@ -33,11 +34,6 @@ class Incidents:
         self._decisions: Decisions | None = None
         self._guard: Guard | None = None
 
-    @property
-    def guards(self) -> bool:
-        """Whether steps may be left out."""
-        return self._guard is not None
-
     def listener(self, context: Any, run_dir: Path, announce: Callable[[str], None]) -> IncidentListener:
         """The collector that follows every step."""
         self._listener = listener = IncidentListener(context, self._check, self._box, run_dir, announce)
@@ -45,26 +41,39 @@ class Incidents:
             self._decisions = Decisions(self._action, context, lambda: listener.inputs, announce)
             # With a black box the answer is read at every step anyway, and an exception has to come at once.
             waits = True if self._box is not None or self._action != "skip" else None
-            self._guard = Guard(self._check, self._decisions.decided, scaler=lambda: context.scaler, wait=waits)
+            self._guard = Guard(
+                self._check,
+                self._decisions.decided,
+                scaler=lambda: context.scaler,
+                undo=listener.buffers.put_back,
+                wait=waits,
+            )
             listener.decisions = self._decisions
         return listener
 
-    def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
-        return self._guard.before_step(optimizer, args, kwargs) if self._guard is not None else None
+    def guard_step_begins(self, optimizers: Sequence[Optimizer]) -> list[Any]:
+        """Hooks that may leave a step out; to be registered after those that look at gradients."""
+        guard = self._guard
+        if guard is None:
+            return []
+        return [each.register_step_pre_hook(without_nested_steps(guard.before_step, each)) for each in optimizers]
 
-    def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if self._guard is not None:
-            self._guard.after_step(optimizer, args, kwargs)
+    def guard_step_ends(self, optimizers: Sequence[Optimizer]) -> list[Any]:
+        """Hooks that put gradients and weights back; to be registered before those that look at weights."""
+        guard = self._guard
+        if guard is None:
+            return []
+        return [each.register_step_post_hook(without_nested_steps(guard.after_step, each)) for each in optimizers]
 
     def failed(self, error: BaseException) -> None:
         """The user's training raised it."""
         if self._listener is not None:
             self._listener.failed(error)
 
-    def recorded(self, series: Callable[[int], Series]) -> None:
-        """Numbers have gone into the record; `series` reads the last steps of it."""
+    def recorded(self, run: Callable[[], Run]) -> None:
+        """Numbers have gone into the record; `run` opens it."""
         if self._listener is not None and self._listener.without_history:
-            self._listener.history_due(series)
+            self._listener.add_history(run)
 
     def end(self) -> None:
         if self._guard is not None:

@@ -17,17 +17,17 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.collect.hooks.forward_hooks import Hook
 from bedside.errors import say, warn_safely
 from bedside.incident.black_box import BlackBox
 from bedside.incident.buffers import BuffersBefore
 from bedside.incident.capture import Training, Trigger, capture
 from bedside.incident.decisions import Decisions
-from bedside.incident.folder import Series, write, write_vitals
+from bedside.incident.folder import write, write_vitals
+from bedside.incident.history import last_steps
 from bedside.incident.loader_batches import listen, stop
 from bedside.incident.micro_batches import MicroBatches
 from bedside.incident.step_check import StepCheck
-from bedside.record.run import Event
+from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
@@ -55,7 +55,7 @@ class IncidentListener(Collector):
         self._box = black_box
         self._run_dir = run_dir
         self._micro_batches = MicroBatches()
-        self._buffers = BuffersBefore(context.model)
+        self.buffers = BuffersBefore(context.model)
         self._schedulers: list[Any] = []
         self._coming: Sequence[float | Tensor] = ()  # losses of the backward that is under way
         self.inputs: Any = None  # of the last forward, until the step is over
@@ -66,17 +66,12 @@ class IncidentListener(Collector):
         self._news: list[Event] = []
         self.without_history: list[Path] = []  # incidents whose vitals are still to be written
         self.decisions: Decisions | None = None  # the guard's, where there is one
-        self._handle: Any = None
         if black_box is not None:
             listen(self._micro_batches.batch_loaded)
-            self._handle = context.model.register_forward_hook(Hook(self._forward_ended), always_call=True)
 
     def end(self) -> None:
         stop(self._micro_batches.batch_loaded)
         self._micro_batches.forget()
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
@@ -89,11 +84,17 @@ class IncidentListener(Collector):
             return
         if self._step != self.context.step:
             self._begin()
+        if self.inputs is None:
+            self.buffers.step_begins()
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
-            if not len(self._micro_batches):
-                self._buffers.step_begins()
             self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
+
+    def forward_ended(self, output: Any) -> None:
+        """Without an output, while an exception is under way, the forward failed."""
+        error = sys.exc_info()[1]
+        if self._box is not None and output is None and error is not None:
+            self.failed(error)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._box is not None:
@@ -149,12 +150,12 @@ class IncidentListener(Collector):
             said = str(error).partition("\n")[0]
             self._keep(Trigger(kind, f"{type(error).__name__}: {said}", error=error))
 
-    def history_due(self, series: Callable[[int], Series]) -> None:
+    def add_history(self, run: Callable[[], Run]) -> None:
         """The numbers up to the incident have been recorded: those of its last steps are put beside it."""
         folders, self.without_history = self.without_history, []
         for folder in folders:
             try:
-                write_vitals(folder, series(self._box.history if self._box is not None else 0))
+                write_vitals(folder, last_steps(run(), self._box.history if self._box is not None else 0))
             except Exception as error:
                 warn_safely(f"bedside could not add the vitals to {folder} ({type(error).__name__}: {error}).")
 
@@ -210,18 +211,12 @@ class IncidentListener(Collector):
     def _write(self, trigger: Trigger) -> Path:
         context, box = self.context, self._box
         assert box is not None
-        buffers = self._buffers.before()
+        buffers = self.buffers.before()
         training = Training(context.model, context.optimizers, context.scaler, self._schedulers, buffers)
         captured = capture(
             trigger, training, list(self._micro_batches), step=context.step, rank=context.rank, redact=box.redact
         )
         return write(captured, self._run_dir, box.max_bytes)
-
-    def _forward_ended(self, module: Any, args: Any, output: Any) -> None:
-        """A hook that is called in any case: without an output, while an exception is under way, the forward failed."""
-        error = sys.exc_info()[1]
-        if output is None and error is not None:
-            self.failed(error)
 
 
 def _is_ours(error: BaseException) -> bool:

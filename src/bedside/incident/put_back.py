@@ -2,8 +2,7 @@
 
 Nobody reads the flag: each tensor becomes `where(flag, before, after)`. State that lives on another device than the
 flag (Adam keeps its step counts on the CPU) is put back at the beginning of the next step, when the flag has long
-arrived. What an optimizer makes only at its first step cannot have been copied, and plain numbers cannot be put back
-by a device, so there the flag is read after all: at the first step, and with optimizers that count in numbers.
+arrived.
 """
 
 from __future__ import annotations
@@ -24,20 +23,11 @@ class PutBack:
         self._copies: list[Tensor] = []
         self._late: list[tuple[Tensor, Tensor]] = []  # on another device than the flag
         self._late_flag: tuple[Tensor, Any] | None = None  # on the CPU, and the event after which it is there
-        self._taken: list[tuple[Tensor, Tensor]] = []  # gradients of a step that is left out on the host
-        self._known: set[int] = set()  # ids of parameters that have been through a step
 
-    def before(self, flag: Tensor) -> None:
+    def before(self) -> None:
         """The step begins."""
         self.settle()
-        tensors = self._present()
-        if tensors is None:
-            self._tensors = []
-            if bool(flag):  # here the host waits
-                self._taken = [(each, each.grad) for each in self._parameters()]
-                for parameter, _ in self._taken:
-                    parameter.grad = None
-            return
+        tensors = tensors_of(self._optimizer)
         if [id(each) for each in tensors] != [id(each) for each in self._tensors]:
             self._tensors = tensors
             self._copies = [torch.empty_like(each) for each in tensors]
@@ -46,15 +36,9 @@ class PutBack:
 
     def after(self, flag: Tensor) -> None:
         """The step is over."""
-        if self._taken:
-            for parameter, gradient in self._taken:
-                parameter.grad = gradient
-            self._taken = []
-            return
-        self._known.update(map(id, self._parameters()))
         bad = flag > 0
         with torch.no_grad():
-            for tensor, copy in zip(self._tensors, self._copies, strict=False):
+            for tensor, copy in zip(self._tensors, self._copies, strict=True):
                 if tensor.device == flag.device:
                     tensor.copy_(torch.where(bad, copy, tensor))
                 else:
@@ -70,24 +54,31 @@ class PutBack:
             return
         value, arrival = flag
         if arrival is not None:
-            arrival.synchronize()  # a step ago: nobody waits
+            arrival.synchronize()  # of a step ago: nobody waits
         if bool(value):
             with torch.no_grad():
                 for tensor, copy in late:
                     tensor.copy_(copy)
 
-    def _parameters(self) -> list[Tensor]:
-        return [each for group in self._optimizer.param_groups for each in group["params"] if each.grad is not None]
 
-    def _present(self) -> list[Tensor] | None:
-        """Every tensor that the step may change; None while the step would make new ones, or numbers change."""
-        found: list[Tensor] = []
-        for parameter in self._parameters():
-            state = self._optimizer.state.get(parameter, {})
-            if id(parameter) not in self._known or any(isinstance(each, int | float) for each in state.values()):
-                return None
-            found += [parameter, *(each for each in state.values() if isinstance(each, Tensor))]
-        return found
+def moved_by(optimizer: Optimizer) -> list[Tensor]:
+    """The parameters that its next step moves."""
+    return [each for group in optimizer.param_groups for each in group["params"] if each.grad is not None]
+
+
+def tensors_of(optimizer: Optimizer) -> list[Tensor]:
+    """Every tensor that its next step changes."""
+    found: list[Tensor] = []
+    for parameter in moved_by(optimizer):
+        state = optimizer.state.get(parameter, {})
+        found += [parameter, *(each for each in state.values() if isinstance(each, Tensor))]
+    return found
+
+
+def counts_in_numbers(optimizer: Optimizer) -> bool:
+    """Whether its state holds plain numbers, which no device can put back."""
+    states = (optimizer.state.get(each, {}) for each in moved_by(optimizer))
+    return any(isinstance(each, int | float) for state in states for each in state.values())
 
 
 def _on_its_way(flag: Tensor) -> tuple[Tensor, Any]:

@@ -17,6 +17,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.collect.hooks import torch_patches
+from bedside.collect.hooks.call_slot import lifted
 from bedside.errors import BedsideError
 from bedside.lab.result import Result
 from bedside.report.experiments import KIND
@@ -67,7 +68,8 @@ def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator
     torch_patches.MONITORS.clear()
     torch_patches._only_fast_path.clear()
     try:
-        yield
+        with lifted():
+            yield
     finally:
         torch_patches.MONITORS[:] = listening
         torch_patches._only_fast_path[:] = alone

@@ -17,14 +17,16 @@ from torch.optim import Optimizer
 
 import bedside.report  # noqa: F401  (so that a Diagnosis can be printed)
 from bedside.analysis.run_summary import run_summary
-from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.collector_set import CollectorSet
+from bedside.collect.collector import WatchContext
+from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
-from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.hooks.forward_hooks import ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
+from bedside.collect.probes import Probes
 from bedside.collect.reading.device_queue import DeviceQueue
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.partial_updates import PARTS
@@ -43,11 +45,13 @@ from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
 from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
+from bedside.incident.incidents import Incidents
 from bedside.monitor.alarms import SHARE, AlarmPrinter, Alarms
 from bedside.monitor.flushing import Flusher
 from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Recorder
 from bedside.monitor.run_events import RunEvents
+from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
 from bedside.sinks.ending import ending_of
@@ -113,13 +117,15 @@ class Monitor:
         gradients: bool = True,
         updates: bool = True,
         by_parameter: bool = False,
-        collectors: Sequence[type[Collector]] = (),
+        collectors: Sequence[Make] = (),
         config: Mapping[str, Any] | None = None,
         budget: float | None = None,
         on_finding: Callable[[Finding], None] | None = None,
         quiet: bool = False,
         settings: Settings | None = None,
         sinks: Sequence[Sink] = (),
+        incidents: Incidents | None = None,
+        probes: bool = True,
     ) -> None:
         self.model = model
         self.optimizers = list(optimizers)
@@ -143,10 +149,14 @@ class Monitor:
         self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
-        self._forward_hooks = ForwardHooks(model)
+        self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
         self._context = context = WatchContext(
-            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank
+            model, self.optimizers, self._queue, self._forward_hooks, layout, self.rank, allowed
         )
+        self._incidents = incidents
+        if incidents is not None:
+            announce: Callable[[str], None] = (lambda text: None) if quiet else say
+            collectors = [*collectors, lambda context: incidents.listener(context, recorder.run_dir, announce)]
         self._collectors = CollectorSet(collectors, context, self._events.failed)
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
@@ -192,15 +202,18 @@ class Monitor:
             context, self._gradient_order, steps, step_rows, self._events.coverage, self.leave_fast_path
         )
         step_rows.start_counting(layout)
-        self._handles = [
+        self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
+        self._handles += [
             each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
             for each in self.optimizers
         ]
         self._fast_path_control.hook_step_begins()
+        if incidents is not None:
+            self._handles += incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
-        patches.listen(self)
+        patches.add_monitor(self)
         if self._collectors:
-            self._forward_hooks.open(self._forward_begins, self.leave_fast_path, self._collectors.failed)
+            self._forward_hooks.install(self._forward_begins, self._forward_ended, self._collectors.failed)
         atexit.register(self._at_exit)
         self._fast_path_control.attach_collectors()
 
@@ -330,6 +343,12 @@ class Monitor:
             self._reported_at = self.step
             self._report()
 
+    def close_for_another(self) -> None:
+        """The same model is watched anew (a notebook cell that was run again): end without a report."""
+        if not self._closed and os.getpid() == self._pid:
+            self._printer.silent = True
+            self.close(finished=None)
+
     @_called_by_user
     def _report(self) -> None:
         say(str(self.diagnose()))
@@ -340,7 +359,9 @@ class Monitor:
     def __enter__(self) -> Monitor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if error is not None:
+            self.training_failed(error)
         try:
             self.close(finished=kind is None)
         except Exception as ours:
@@ -356,29 +377,50 @@ class Monitor:
         if self.fast_path.active:
             self._fast_path_control.leave_fast_path()
 
-    def _forward_begins(self, forward: Forward) -> None:
+    def _forward_begins(self, forward: Forward) -> bool:
+        """Says whether it is this training's, or another thread's."""
+        trains = forward.grad and not forward.validating
+        if not (self._context.thread.called() if trains else self._context.thread.is_here()):
+            return False
         if self.fast_path.active:
             self._timed = True  # by the forward hooks
             try:
                 self.leave_fast_path()
             finally:
                 self._timed = False
-        if forward.grad and not forward.validating:
+        if trains:
             self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
+        return True
+
+    def _forward_ended(self, output: Any) -> None:
+        self._collectors.notify("forward_ended", output)
 
     @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
         self._losses.scaled(loss, scaled)
 
     @_unharmed
-    def before_backward(self, tensors: Any, gradient: Any) -> None:
+    def before_backward(self, tensors: Any, gradient: Any) -> bool:
+        """Says whether its end should be reported, too."""
+        if not self._context.thread.owns_backward(tensors, self._context.layout.index):
+            return False
+        if self.fast_path.active:
+            self.leave_fast_path()
+        self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
         self._losses.before(tensors, gradient, parameters)
         self._forward_hooks.before_backward()
         if self._collectors.is_handled("backward_begins"):
             self._collectors.notify("backward_begins", tensors, self._losses.coming)
+        return True
+
+    @_unharmed
+    def training_failed(self, error: BaseException) -> None:
+        """An exception of the user's training got here."""
+        if self._incidents is not None:
+            self._incidents.failed(error)
 
     @_unharmed
     def after_backward(self) -> None:
@@ -405,7 +447,8 @@ class Monitor:
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
-        self._collectors.notify("loss_computed", function, prediction, target)
+        if self._context.thread.is_here():
+            self._collectors.notify("loss_computed", function, prediction, target)
 
     @_unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:
@@ -422,6 +465,7 @@ class Monitor:
 
     @_unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._context.thread.stepped()
         self._scaling.step_begins(optimizer)
         closure = has_closure(args, kwargs)
         self._collectors.notify("step_begins", optimizer, closure)
@@ -486,6 +530,8 @@ class Monitor:
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
             self._budget.alarm_seconds += self._alarms.look(self._flusher.parameters, final=final)
         self._recorder.commit_if_due()
+        if self._incidents is not None:
+            self._incidents.recorded(self._committed)
         if self._budget.sum_seconds > native.LOADING_SECONDS and self._losses.on_cpu and not final:
             native.load_in_background()
         self._budget.wrote(time.perf_counter() - began - (self._budget.alarm_seconds - alarm_seconds), steps)
@@ -494,6 +540,10 @@ class Monitor:
             self._flusher.parameters()
             self._events.note("cost", self._budget.described())
             self._recorder.commit()
+
+    def _committed(self) -> Run:
+        self._recorder.commit()
+        return self._recorder.recorded()
 
     def _reading_failed(self, error: Exception) -> None:
         """Reading at a fast-path step failed; as with `_unharmed`, the training goes on."""
@@ -515,7 +565,9 @@ class Monitor:
     def _detach(self) -> None:
         self.fast_path.active = False
         self._collectors.detach(self.step, self._budget)
-        self._forward_hooks.close()
+        self._forward_hooks.remove()
+        if self._incidents is not None:
+            self._incidents.end()
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
         while self._handles:
@@ -534,6 +586,8 @@ class Monitor:
 
     def _at_exit(self) -> None:
         crashed = getattr(sys, "last_type", None)
+        if (error := getattr(sys, "last_value", None)) is not None:
+            self.training_failed(error)
         self.close(finished=False if crashed else None)
         if crashed is not None and issubclass(crashed, KeyboardInterrupt):
             _end_by_interrupt()

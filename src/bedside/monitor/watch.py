@@ -12,11 +12,16 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.called_modules import unwrapped
+from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
-from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
+from bedside.errors import BadModel, BadOption, BedsideError, say, unknown_name
 from bedside.finding import Finding
+from bedside.incident.black_box import BlackBox
+from bedside.incident.incidents import Incidents, incidents_of
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
 from bedside.record.environment import environment
@@ -46,6 +51,10 @@ def watch(
     quiet: bool = False,
     sinks: Sequence[Sink] = (),
     serve: bool = False,
+    black_box: bool | BlackBox | None = None,
+    on_nan: str = "report",
+    skip_spikes: float | None = None,
+    probes: bool = True,
 ) -> Monitor:
     """Watch a model train. This one line is all a loop needs.
 
@@ -68,6 +77,15 @@ def watch(
         sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
         serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
             Needs `pip install 'bedside[live]'`.
+        black_box: Keep the step that goes wrong (NaN, a spike, an exception) so that `bedside replay` can run it again;
+            True, or `bedside.incident.BlackBox(max_bytes=…, keep=…, redact=…)`. Holds the micro-batches of one step in
+            memory. Needs `pip install 'bedside[incident]'`.
+        on_nan: What to do before a step whose gradients are not finite: "report" it, "skip" it (weights and optimizer
+            stay as they are, training goes on), "stop" the program, or "raise" `bedside.incident.NonFiniteStep`.
+        skip_spikes: Skip steps whose loss or gradient norm is beyond its median by more than this multiple of its own
+            spread; 6 is usual. The first 50 steps are exempt.
+        probes: Run the few trials that need a forward of their own (does the model see the future, do samples mix) on a
+            copy of the model. With False, what they would show is reported as not examined.
 
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
@@ -75,6 +93,7 @@ def watch(
     try:
         if serve:
             check_live_page()
+        incidents = incidents_of(black_box, on_nan, skip_spikes)
         monitor = _watch(
             model,
             optimizer,
@@ -89,6 +108,8 @@ def watch(
             config,
             quiet,
             sinks,
+            incidents,
+            probes,
         )
         if serve and _rank() == 0:
             start_live_page(monitor.run_dir)
@@ -111,6 +132,8 @@ def _watch(
     config: Mapping[str, Any] | None,
     quiet: bool,
     sinks: Sequence[Sink],
+    incidents: Incidents | None,
+    probes: bool,
 ) -> Monitor:
     optimizers = _optimizers(optimizer)
     _check_sinks(sinks)
@@ -126,28 +149,48 @@ def _watch(
             expected="run_dir= for a new run, or resume= to continue an old one",
             try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
         )
+    _close_older(model, quiet)
     if resume is not None:
         store = Store.resume(Path(resume), rank)
     else:
         store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
-    store.environment(environment(device=_device(model), seed=torch.initial_seed()))
-    return Monitor(
-        model,
-        optimizers,
-        store,
-        rank=rank,
-        config={**_known_about(model, optimizers), **({} if loss_falls else {"loss_falls": False}), **(config or {})},
-        collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
-        + [Histograms] * bool(histograms),
-        gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
-        updates=wanted is None or bool(wanted & NEEDS_UPDATES),
-        by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
-        budget=budget,
-        on_finding=on_finding,
-        quiet=quiet,
-        settings=settings,
-        sinks=sinks,
-    )
+    try:
+        store.environment(environment(device=_device(model), seed=torch.initial_seed()))
+        return Monitor(
+            model,
+            optimizers,
+            store,
+            rank=rank,
+            config={
+                **_known_about(model, optimizers),
+                **({} if loss_falls else {"loss_falls": False}),
+                **(config or {}),
+            },
+            collectors=[each for each in COLLECTORS if wanted is None or wanted & set(each.vitals)]
+            + [Histograms] * bool(histograms),
+            gradients=wanted is None or bool(wanted & (NEEDS_GRADIENTS | NEEDS_UPDATES)),
+            updates=wanted is None or bool(wanted & NEEDS_UPDATES),
+            by_parameter=by_parameter or bool(wanted and wanted & set(BY_PARAMETER)),
+            budget=budget,
+            on_finding=on_finding,
+            quiet=quiet,
+            settings=settings,
+            sinks=sinks,
+            incidents=incidents,
+            probes=probes,
+        )
+    except BaseException:  # what cannot be watched must not leave a folder that refuses the next attempt
+        store.close(finished=False) if resume is not None else store.discard()
+        raise
+
+
+def _close_older(model: nn.Module, quiet: bool) -> None:
+    """One monitor per model: a notebook cell that is run again means the new one."""
+    for older in list(MONITORS):
+        if unwrapped(older.model) is unwrapped(model):
+            older.close_for_another()
+            if not quiet:
+                say(f"bedside: this model is watched anew; the record in {older.run_dir} is closed.")
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:
@@ -253,9 +296,8 @@ def _device(model: nn.Module) -> str:
 def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
     plain = (bool, int, float, str)
     return {
-        "model": type(getattr(model, "module", model)).__name__,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "model": type(unwrapped(model)).__name__,
+        **parameter_counts(model),
         "optimizers": [
             {
                 "name": type(optimizer).__name__,

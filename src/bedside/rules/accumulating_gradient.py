@@ -70,7 +70,7 @@ def accumulating_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"share": share, "steps": len(kept)},
         series=[GRAD_NORM.name, LOSS.name],
         could_also_be=(
-            "Gradient accumulation with the step outside its `if`: print how often optimizer.step() is called.",
+            "Gradient accumulation with optimizer.step() outside its `if`: every backward was followed by a step.",
         ),
         try_=(
             "Call optimizer.zero_grad() before loss.backward(), at every step.",

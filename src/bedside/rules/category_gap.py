@@ -9,7 +9,9 @@ given to see. It is the cheapest place to look for better data.
 
 ## How it decides
 The median of a category's last `last` reports is more than `ratio` times the median over all categories, and more than
-`far` of their usual deviations (of the logarithm) above it: some categories are always harder than others.
+`far` of their usual deviations (of the logarithm) above it: some categories are always harder than others. Two or three
+categories have no usual deviation: there the worst must be `among_few` times the best, all their reports apart, and not
+be on its way down to it.
 
 ## When it is wrong
 A category that is harder by its nature; one with so few samples that its mean is chance.
@@ -51,6 +53,7 @@ class Limits:
     far: float = 6.0  # usual deviations between categories: never by chance, even among thousands
     last: int = 3  # reports that make "now": one may rest on a handful of samples
     fewest: int = 4  # categories: among fewer there is no usual one
+    among_few: float = 5.0  # times the best of two or three: classes of one task are within that
 
 
 @rule("GEN111", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -59,8 +62,11 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
     if not every:
         raise NotEnough(f"{LOSS_BY_CATEGORY.name} per category (monitor.categories)")
     told = [series for series in every if len(series.finite()) >= limits.last]
+    if len(told) < 2:
+        raise NotEnough(f"{limits.last} reports of 2 categories, has {len(told)}")
     if len(told) < limits.fewest:
-        raise NotEnough(f"{limits.last} reports of {limits.fewest} categories, has {len(told)}")
+        yield from _among_few(run, told, limits)
+        return
     now = {series.owner: series.median(limits.last) for series in told}
     positive = {owner: loss for owner, loss in now.items() if loss > 0}
     if len(positive) < limits.fewest:
@@ -83,9 +89,41 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
         where=hard,
         evidence={"usual": usual, "categories": len(now), "loss": {owner: now[owner] for owner in hard[:20]}},
         series=[worst.key],
-        could_also_be=("A category that is harder by its nature, or has very few samples.",),
+        could_also_be=(
+            "Losses that were summed over samples of different length: give monitor.categories(…, lengths=…).",
+            "A category that is harder by its nature, or has very few samples.",
+        ),
         try_=(
             f"Look at twenty samples of `{hard[0]}`: are the labels right, is the input there?",
+            "Weigh the category up in the loss, or sample it more often.",
+        ),
+    )
+
+
+def _among_few(run: Run, told: list[Series], limits: Limits) -> Iterator[Finding]:
+    """The worst of two or three categories, when it is far from the best and stays there."""
+    ordered = sorted(told, key=lambda series: series.finite().median(limits.last))
+    best, worst = ordered[0].finite(), ordered[-1].finite()
+    low, high = best.median(limits.last), worst.median(limits.last)
+    apart = float(worst.values[-limits.last :].min()) > float(best.values[-limits.last :].max())
+    coming_down = high < 0.5 * float(worst.values[0])  # on its way, later than the other
+    if not (low > 0 and high > limits.among_few * low and apart) or coming_down:
+        return
+    yield category_gap.finding(
+        f"The loss of `{worst.owner}` is {number(high)}, {number(high / low)} times the {number(low)} of "
+        f"`{best.owner}`.",
+        first_step=worst.first_step,
+        last_step=worst.last_step,
+        confidence=how_sure(high / low, limits.among_few, most=0.8),
+        where=[worst.owner],
+        evidence={"best": low, "worst": high, "categories": len(told)},
+        series=[worst.key, best.key],
+        could_also_be=(
+            "Losses that were summed over samples of different length: give monitor.categories(…, lengths=…).",
+            "A category that is harder by its nature, or has very few samples.",
+        ),
+        try_=(
+            f"Look at twenty samples of `{worst.owner}`: are the labels right, is the input there?",
             "Weigh the category up in the loss, or sample it more often.",
         ),
     )

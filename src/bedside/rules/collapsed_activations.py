@@ -41,6 +41,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import ACTIVATION_RMS, BATCH_VARIATION, LOSS
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import weights_decayed
 from bedside.wording import number
 
 
@@ -74,7 +75,7 @@ def collapsed_activations(run: Run, limits: Limits) -> Iterator[Finding]:
         where=[first.owner],
         evidence={"variation_at_the_front": now[0], "variation_there": now[place], "variation_at_the_back": now[-1]},
         series=[first.key, f"{ACTIVATION_RMS.name}/{first.owner}", LOSS.name],
-        could_also_be=("Weights that decayed to nothing: look at param_norm.",),
+        could_also_be=(weights_decayed(run),),
         try_=(
             f"Put skip connections or normalisation layers in front of `{first.owner}`.",
             "Initialise for the non-linearity: nn.init.kaiming_normal_ for ReLU, nn.init.xavier_normal_ for tanh.",

@@ -17,7 +17,7 @@ dead, the loss must be other than zero. Parameters that have no gradient at all 
 Experts and branches that few batches use. Modules frozen by a learning rate of zero still have gradients.
 
 ## What to try
-1. Look at the outputs of the named layer on one batch: how many are not zero?
+1. See how many outputs of the named layer are zero on one batch; in a watched run the finding says so.
 2. Start its bias at 0 and its weights with He initialisation; leaky ReLU or GELU instead of ReLU.
 3. If it died during training, lower the learning rate: one large step can switch all units off.
 
@@ -48,6 +48,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import outputs_that_are_zero
 from bedside.wording import listed, number, plural
 
 
@@ -102,7 +103,7 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[last.key, layers[min(dead[-1] + 1, len(layers) - 1)].key, LOSS.name],
         could_also_be=(
             "A branch that no batch uses (an expert, a task of its own): count how often `forward` reaches it.",
-            "A factor of zero on the way (a zero-initialised gate, a mask): print the layer's output.",
+            "A factor of zero on the way: a zero-initialised gate, a mask.",
         ),
         try_=_advice(run, last, first),
         severity=Severity.ERROR if cut_off else Severity.WARNING,
@@ -122,8 +123,8 @@ def _since(series: Series, zero: NDArray[np.bool_]) -> int:
 
 
 def _advice(run: Run, layer: Series, first: int) -> list[str]:
-    look = f"Print how many outputs of `{layer.owner}` are not zero, after its activation, on one batch."
+    seen = outputs_that_are_zero(run, layer.owner)
     start = f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."
     if first > layer.first_step:  # it was alive
-        return [lower_learning_rate(run, max(0, first - 1)), look, start]
-    return [start, look]
+        return [lower_learning_rate(run, max(0, first - 1)), start, seen]
+    return [start, seen]

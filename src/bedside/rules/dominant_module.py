@@ -23,8 +23,8 @@ former counts. Embeddings and heads that carry most of a norm which is hardly ev
 Adam divides by the gradient's own size, so that a steady factor is harmless there; only its ups and downs are felt.
 
 ## What to try
-1. Look at what the named parameter multiplies: scale that input to a standard deviation of 1, and start a learnable
-   scale at 1 (a shift at 0) instead of at random.
+1. Scale what the named parameter multiplies to a standard deviation of 1, and start a learnable scale at 1 (a shift
+   at 0) instead of at random.
 2. Clip the named parameter by itself, in a group of its own with a smaller learning rate.
 
 ## Example
@@ -54,8 +54,9 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, INPUT_MEAN, INPUT_STD, LOSS, PARAM_NORM
+from bedside.record.vocabulary import CLIP_RATIO, CLIP_THRESHOLD, GRAD_NORM, LOSS, PARAM_NORM
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import inputs_not_normalised
 from bedside.wording import listed, number, percent
 
 
@@ -179,24 +180,14 @@ def _finding(
             "norms": {series.owner: float(norm) for series, norm in zip(modules, norms, strict=True)},
         },
         series=[f"{GRAD_NORM.name}/{where[0]}", GRAD_NORM.name, CLIP_RATIO.name, LOSS.name],
-        could_also_be=(_odd_inputs(run, where[0]),),
+        could_also_be=(inputs_not_normalised(run),),
         try_=(
-            f"Look at what `{where[0]}` multiplies and scale it to a standard deviation of 1; start a learnable scale "
+            f"Scale what `{where[0]}` multiplies to a standard deviation of 1; start a learnable scale "
             "at 1, a shift at 0.",
             f"Give `{where[0]}` a parameter group of its own with a learning rate "
             f"{number(max(10.0, 1 / left), 1)} times smaller, and clip it by itself.",
         ),
     )
-
-
-def _odd_inputs(run: Run, owner: str) -> str:
-    """Inputs far from the usual size, where they are, or where nobody has seen them."""
-    mean, spread = run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()
-    if not math.isfinite(mean) or not math.isfinite(spread):
-        return f"Inputs of `{owner}` far from the usual size: print their mean and standard deviation."
-    if abs(mean) <= 1 and 0.3 <= spread <= 3:  # a batch that was normalised, give or take
-        return ""
-    return f"The inputs' size: their mean is {number(mean)} and their standard deviation {number(spread)}."
 
 
 def _usual(series: Series, limits: Limits) -> float:

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
-from bedside.analysis.losses import judged_loss, training_loss
+from bedside.analysis.losses import judged_loss, meant_to_fall, training_loss
 from bedside.analysis.statistics import median, noise_level
 from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
@@ -59,6 +59,7 @@ from bedside.record.series import Series, Values
 from bedside.record.vocabulary import ACTIVATION_RMS, GRAD_NORM, LOSS, LR
 from bedside.rules.advice import clip_gradient, lower_learning_rate, moment, one_digit
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import batch_was_unusual, inputs_not_normalised, outputs_leap, rate_was_at_its_peak
 from bedside.wording import listed, number, percent
 
 
@@ -97,7 +98,8 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     bursts = _bursts(hot, np.isfinite(norms.values))
     loss = judged_loss(run)
     own = [burst for burst in bursts if not task_changed(run, int(norms.steps[burst.start]))]
-    felt = [burst for burst in own if _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
+    falls = meant_to_fall(run) or not np.isfinite(loss.values).all()
+    felt = [burst for burst in own if falls and _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
     if not felt:
         yield from _again_and_again(run, norms, usual, limits) or _from_the_start(run, norms, limits)
         return
@@ -171,11 +173,11 @@ def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding
         where=where,
         evidence={"first_loss": first, "chance": chance.level, "output": output, "gradient": [early, now]},
         series=[GRAD_NORM.name, LOSS.name, sizes[-1].key],
-        could_also_be=("Inputs that are not normalised: print their mean and deviation.",),
+        could_also_be=(inputs_not_normalised(run),),
         try_=(
             f"Start smaller, until the first loss is near {number(chance.level)}: scales at one, weights as nn.Linear "
             "makes them, residual branches at zero.",
-            "Print the size of each module's output in turn: the fault is where it leaps.",
+            outputs_leap(run),
         ),
         severity=Severity.WARNING,
     )
@@ -252,8 +254,8 @@ def _finding(
         evidence={"usual": calm, "wild": wild, "growth": wild / calm, "bursts": bursts, "loss": [before, after]},
         series=[GRAD_NORM.name, LOSS.name, LR.name],
         could_also_be=(
-            f"A bad batch at {moment(run, first)}: look at its inputs and labels, and repeat the step without it.",
-            "The peak of the schedule reached: look at the learning rate at that step.",
+            batch_was_unusual(run, first, f"A bad batch at {moment(run, first)}: repeat the step without it."),
+            rate_was_at_its_peak(run, first),
         ),
         try_=(
             clip_gradient(run, at=calm),

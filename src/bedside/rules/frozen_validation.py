@@ -18,7 +18,7 @@ must all repeat `coarse` times, twice as often with two digits, and with one dig
 Evaluations repeated on purpose on a finished model.
 
 ## What to try
-1. Print a checksum of a weight just before two evaluations: is it the network you train?
+1. Evaluate the network in memory: is it the one that the optimizer steps?
 2. Rebuild the evaluation loader and drop any cache of results.
 3. Look at the predictions: are they the same for every input?
 
@@ -46,6 +46,7 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import outputs_do_not_depend_on_the_input
 from bedside.wording import listed, number
 
 
@@ -79,12 +80,12 @@ def frozen_validation(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"value": most.last, "evaluations": count, "metrics": len(frozen)},
         series=[series.key for series in frozen],
         could_also_be=[
-            "a network whose output no longer depends on its input: compare its predictions for two inputs.",
-            "an evaluation of a stale checkpoint or of averaged weights that are never updated: print a checksum of "
-            "one weight before each evaluation.",
+            outputs_do_not_depend_on_the_input(run),
+            "an evaluation of a stale checkpoint or of averaged weights that are never updated"
+            + _weights_moved(run, first),
         ],
         try_=[
-            "Print a checksum of one weight just before each evaluation, and evaluate the network in memory.",
+            "Evaluate the network in memory, the one that the optimizer steps.",
             "Rebuild the evaluation loader for each evaluation, and drop any cache of its results.",
         ],
     )
@@ -109,3 +110,9 @@ def _frozen(run: Run, series: Series, needed: int) -> bool:
         return False
     since = series.steps[len(series) - count + 1]  # what was evaluated first was the last thing that was learned
     return still_learning(run.series("lr"), int(since))
+
+
+def _weights_moved(run: Run, first: int) -> str:
+    """What the weights did meanwhile, where it was recorded."""
+    moved = run.series("update_norm").finite().since(first)
+    return f"; the weights moved all the time (by {number(moved.median(), 2)} per step)." if moved else "."

@@ -56,6 +56,7 @@ from bedside.record.vocabulary import (
 )
 from bedside.rules.advice import CLIPPING, one_digit
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import one_module_makes_the_norm
 from bedside.wording import number, percent
 
 
@@ -99,7 +100,7 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"share": share, "second_half": later, "usual_norm": usual, "threshold": threshold},
         series=[GRAD_NORM.name, CLIP_THRESHOLD.name, LR.name, LOSS.name],
         could_also_be=(
-            "One module that makes the whole norm: look at grad_norm per module.",
+            one_module_makes_the_norm(run),
             "A loss summed over tokens or samples instead of averaged: divide it by their number.",
         ),
         try_=(

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bedside.analysis.losses import training_loss
+from bedside.analysis.losses import meant_to_fall, training_loss
 from bedside.analysis.statistics import how_sure, outline
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
@@ -91,6 +91,8 @@ def _growth(series: Series, limits: Limits) -> float:
 
 
 def _loss_suffers(run: Run, limits: Limits) -> bool:
+    if not meant_to_fall(run):
+        return False
     finite = training_loss(run).finite()
     if len(finite) < limits.fewest:
         return False

@@ -81,9 +81,19 @@ def late_overshoot(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.6,
         evidence={"middle": middle, "last": last, "grown": last / middle},
         series=[RELATIVE_UPDATE.name, LOSS.name, LR.name, GRAD_NORM.name],
-        could_also_be=("A loss at its floor, where only noise is left: look at the validation loss.",),
+        could_also_be=(_at_its_floor(run, begun),),
         try_=(
             new_learning_rate(rate, rate / 10),
             Advice(f"Decay the learning rate to zero by the end, from step {begun:,} on.", LEARNING_RATE, -1),
         ),
     )
+
+
+def _at_its_floor(run: Run, begun: int) -> str:
+    """Only noise is left, unless held-out data say that there was more to win."""
+    held_out = run.series("val/loss").finite()
+    before, after = held_out.before(begun + 1), held_out.since(begun + 1)
+    if not before or not after:
+        return "A loss at its floor, where only noise is left."
+    lowest, now = float(before.values.min()), after.last
+    return "" if now > lowest else f"A loss at its floor: val/loss is {number(now)}, and was {number(lowest)} before."

@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.trials import not_tried
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
@@ -62,6 +63,13 @@ class Limits:
 def leaked_answer(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("inputs and targets (a watched run)")
+    found = list(_leaks(run, limits))
+    if not found and (why := not_tried(run, "leaked future")):  # of a model of sequences, for which it is what counts
+        raise NotEnough(why)
+    yield from found
+
+
+def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:
     labels = run.events_of("label_in_input")[-1:]  # the last word counts: what agreed by chance is taken back
     if labels and labels[0].data["leak"]:
         yield _label(run, labels[0])

@@ -10,13 +10,17 @@ nothing (all zero, wrongly normalised), the output is saturated, or the learning
 its first steps.
 
 ## How it decides
-Over the last third the loss is within two percent of the chance level computed from the run's configuration, and it was
-never lower by `lower` of it. When the number of classes is not known, it is inferred where the accuracy is that of
-guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln 2, ln 10, ln 1000, the
-vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss did not begin far
-above (`start`), and it is a note unless a metric stays near zero as well. A training loss that is no better but too
-restless to have settled is told by the evaluations: `evaluations` of them, none below chance, and no accuracy above it
-by `better`. Where training does come below chance and validation does not, that is nothing-generalises.
+Over the last third the loss is within two percent (or its noise) of the chance level computed from the run's
+configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is inferred where
+the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values
+(ln 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the
+loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well. A training loss that
+is no better but too restless to have settled is told by the evaluations: `evaluations` of them, none below chance, and
+no accuracy above it by `better`. Where training does come below chance and validation does not, that is
+nothing-generalises.
+
+With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
+worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -38,14 +42,16 @@ LOS102 loss-at-chance: The loss has settled at 2.3, the level of a blind guess (
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import guess_level
-from bedside.analysis.chance_levels import known_chance
-from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.chance_levels import Chance, known_chance
+from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
@@ -57,6 +63,8 @@ from bedside.rules.advice import lower_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number
 
+SQUARED = {"mse", "reconstruction", "recon"}  # words of metrics that are mean squared errors
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -64,9 +72,14 @@ class Limits:
     steps: int = 100  # a few dozen steps may be a warm-up; see stuck-from-start
     lower: float = 0.05  # of the level: a model that was ever this much better has learned something
     start: float = 0.5  # of the level above it, for a recognised one: untrained heads begin a little above ln K
-    steady: float = 0.02  # of the level: the spread of the last third
+    steady: float = 0.02  # of the level: the spread of the last third, where its noise is less
+    noise: float = 4.0  # σ of one block: the range of a dozen blocks of pure noise
+    most_noise: float = 0.1  # of the level: more is no level to sit on
     evaluations: int = 5  # of the validation loss: as many as make a curve
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
+    far: float = 10.0  # times the variance of the targets: weights and other parts of a loss make less
+    halved: float = 0.5  # of its start: a loss that is a sum over the batch is far above too, and falls
+    beside: float = 0.3  # of the variance above it: validation targets may vary a little more
 
 
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -79,9 +92,13 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     blocks = in_blocks(series, size=-(-len(series) // limits.fewest))
     third = blocks.means[-max(2, len(blocks) // 3) :]
     now = float(np.median(third))
-    chance = guess_level(run, now)
-    settled_there = chance is not None and float(np.ptp(third)) <= limits.steady * chance.level
-    if chance is None or not settled_there or float(blocks.means.min()) < (1 - limits.lower) * chance.level:
+    chance = guess_level(run, now) or _within_noise(run, now, blocks.noise / math.sqrt(len(third)), limits)
+    spread = limits.steady * abs(now)
+    if float(np.ptp(third)) > spread:  # batches of a few samples: as steady as their noise lets it be
+        spread = min(limits.noise * blocks.noise, limits.most_noise * abs(now))
+    settled_there = chance is not None and float(np.ptp(third)) <= spread
+    lowest = now - max(limits.lower * abs(now), spread)
+    if chance is None or not settled_there or float(blocks.means.min()) < lowest:
         yield from _never_better(run, series, limits)
         return
     guessing = low_metric(run)
@@ -103,16 +120,27 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
             "first steps so large that they saturated the network: start again with a tenth of the learning rate.",
         ],
         try_=[
-            "Train on 32 examples until the loss is near zero; if it does not get there, look at data and loss.",
+            "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
             "Print a few inputs with their labels, as the network gets them.",
             lower_learning_rate(run, series.first_step),
         ],
     )
 
 
+def _within_noise(run: Run, now: float, uncertain: float, limits: Limits) -> Chance | None:
+    """The known level that the loss cannot be told from, with batches as small as these."""
+    chance = known_chance(run.config)
+    close = limits.noise * uncertain
+    if chance is None or not 0 < abs(now - chance.level) <= min(close, limits.most_noise * chance.level):
+        return None
+    return chance
+
+
 def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]:
     """Neither loss is below a guess, the training loss still moves about, and held-out answers are those of a guess."""
     chance, held_out = known_chance(run.config), run.series("val/loss").finite()
+    if chance is not None and not chance.classes:
+        yield from _constant_answer(run, series, chance, limits)
     if chance is None or chance.classes < 2 or len(held_out) < limits.evaluations:
         return
     accuracy, guess = run.series("val/accuracy").finite(), 1 / chance.classes
@@ -134,4 +162,59 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
             "Print a few inputs with their labels, as the network gets them.",
             lower_learning_rate(run, series.first_step),
         ],
+    )
+
+
+def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -> Iterator[Finding]:
+    """Regression: far above the variance of the targets for the whole run, or held-out errors that never leave it."""
+    curve, level = outline(series), chance.level
+    if curve.best > limits.far * level and curve.now > (1 - limits.halved) * curve.start > 0:
+        yield _worse_than_a_constant(
+            run,
+            series,
+            f"The {called(series)} is still {number(curve.now)} (it began at {number(curve.start)}), "
+            f"{number(curve.now / level, 2)} times {chance}: a constant answer, the mean of the targets, does better.",
+            {"now": curve.now, "chance": level, "known": True},
+            "Standardise the targets to mean 0 and standard deviation 1, and scale the answers back afterwards.",
+        )
+        return
+    for each in _held_out_errors(run):
+        if len(each) < limits.evaluations or not meant_to_fall(run):
+            continue
+        best, now = float(each.values.min()), each.median(limits.evaluations)
+        if (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level:
+            yield _worse_than_a_constant(
+                run,
+                each,
+                f"{each.key} was never clearly below {chance}: its best is {number(best)}, which a constant answer "
+                "(the mean of the targets) reaches.",
+                {"now": now, "chance": level, "known": True},
+                "See what else the loss is made of: a part that is summed outweighs one that is averaged.",
+            )
+            return
+
+
+def _held_out_errors(run: Run) -> list[Series]:
+    """Validation losses, and errors that are squared by name: all on the scale of the targets' variance."""
+    squared = [series for series in run.matching("val/") if SQUARED & set(re.split(r"[^a-z0-9]+", series.vital))]
+    return [series.finite() for series in [*validation_losses(run), *squared]]
+
+
+def _worse_than_a_constant(
+    run: Run, series: Series, message: str, evidence: dict[str, float | bool], advice: str
+) -> Finding:
+    return loss_at_chance.finding(
+        message,
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=0.85,
+        evidence=evidence,
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=(
+            "Targets that do not belong to their inputs: train on 32 examples, which any network can learn.",
+        ),
+        try_=(
+            advice,
+            "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
+        ),
     )

@@ -42,6 +42,7 @@ from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LOSS_SCALE, SKIPPED
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import largest_activation
 from bedside.wording import number
 
 
@@ -75,7 +76,7 @@ def loss_scale_collapse(run: Run, limits: Limits) -> Iterator[Finding]:
         ),
         try_=(
             "Use torch.bfloat16 in autocast instead of float16, without a scaler.",
-            f"Look for the overflow: print the largest activation per layer at {moment(run, first)}.",
+            largest_activation(run, first),
             lower_learning_rate(run, first),
         ),
     )

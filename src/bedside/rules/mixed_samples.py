@@ -8,8 +8,8 @@ The same input gets another answer in other company, and a batch of one gets non
 are always alike; the numbers get worse when the batch size or the order changes, or in use.
 
 ## How it decides
-By a trial, on a batch of the run: it goes through the model twice more, the second time with a quarter of its samples
-exchanged, in evaluation mode and without a trace. Answers to the others differ by more than rounding can.
+By a trial, on a batch of the run: it goes through two copies of the model, the second time with a quarter of its
+samples exchanged, in evaluation mode. Answers to the others differ by more than rounding can.
 
 ## When it is wrong
 Networks that look at the batch on purpose: nodes of a graph in one batch, sets, retrieval from the batch.
@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.trials import not_tried
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -52,6 +53,8 @@ class Limits:
 def mixed_samples(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("a batch to try (a watched run)")
+    if why := not_tried(run, "mixed samples"):
+        raise NotEnough(why)
     for event in run.events_of("mixed_samples")[:1]:
         samples, exchanged, changed = (event.data[key] for key in ("samples", "exchanged", "changed"))
         if changed < limits.changed * (samples - exchanged):

@@ -34,8 +34,12 @@ from dataclasses import dataclass
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import steps
+
+# What a watched run notices of evaluations, whether or not their loss was logged.
+EVALUATED = ("validation", "evaluation_input", "validation_in_train_mode", "validation_with_gradients")
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,22 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.fewest)
     if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
         return
+    seen = [event for kind in EVALUATED for event in run.events_of(kind)]
     yield no_validation.finding(
-        f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
+        f"The model was evaluated at {moment(run, seen[0].step)}, and its loss was not logged: overfitting cannot be "
+        "told from learning."
+        if seen
+        else f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=0.9,
         evidence={"readings": len(series)},
         series=[series.key],
-        could_also_be=["validation that is done but not logged: look at the script's own output."],
+        could_also_be=[] if seen or run.events_of("coverage") else ["validation that is done but not logged."],
         try_=[
-            f"Hold out one percent of the data, and evaluate it every {max(1, run.steps // 20):,} steps.",
-            "Log it: monitor.log(val_loss=...).",
+            "Log its loss: monitor.log(val_loss=…), beside the evaluation."
+            if seen
+            else f"Hold out one percent of the data, evaluate it every {max(1, run.steps // 20):,} steps, and log it: "
+            "monitor.log(val_loss=…).",
         ],
     )

@@ -1,19 +1,20 @@
 """A module turned finite numbers into NaN or infinity: this is where it was born.
 
 ## What it sees
-At the first step whose loss was not finite, the forward is run once more and every module is checked: the first one
-that was given finite inputs, has finite weights, and returned something else. If the model's output was finite, it was
-the loss function.
+At the first step whose loss was not finite, the results that the forward left for its backward are checked: the first
+operation that was given finite numbers and made something else, and the module that called it. If the model's output
+was finite, it was the loss function.
 
 ## Why it matters
 One NaN spreads to everything within a step, so the record afterwards shows NaN everywhere. Only the first one has a
 cause; all others are consequences.
 
 ## How it decides
-From that rehearsal. An infinity that becomes NaN a few operations later counts where it overflowed. When the loss was
-finite again afterwards and the run went on, it is a note: the step was skipped, or one batch was thrown away. Without
-a rehearsal (off the CPU the loss is read late), sampled outputs are used: the front-most module with a bad output at
-the first sampled step that has one.
+From those results. An infinity that becomes NaN a few operations later counts where it overflowed. When the loss was
+finite again afterwards and the run went on, it is a note: the step was skipped, or one batch was thrown away. Where
+they are gone (off the CPU the loss is read late), sampled outputs are used: the front-most module with a bad output at
+the first sampled step that has one. Operations that leave nothing behind, activation checkpointing and compiled models
+make the place less exact: then the smallest module that certainly holds it is named.
 
 ## When it is wrong
 Masks of −inf in a module's output are not NaN and are not taken for it. Overflow at the end of a divergence is real but
@@ -52,6 +53,7 @@ from bedside.record.run import Event, Run
 from bedside.record.vocabulary import LOSS, NONFINITE_ACTIVATIONS
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import weights_had_grown
 
 SHORT = "Use torch.autocast with dtype=torch.bfloat16, which has float32's range; with float16, use a GradScaler."
 EDGE = "log, sqrt, division or exp at the edge of its domain: add 1e-8 or clamp"
@@ -71,12 +73,12 @@ def nonfinite_activation(run: Run, limits: Limits) -> Iterator[Finding]:
     begins = [e for i, e in enumerate(origins) if i == 0 or e.step > origins[i - 1].step + 1]
     born = [event for event in begins if event.data.get("kind") in ("module", "loss")]
     if born:
-        yield _rehearsed(run, born[0] if _came_back(run, born[-1].step, limits) else born[-1], limits)
-    elif not begins or begins[-1].data.get("kind") in ("late", "unknown", "not_again"):
+        yield _from_origin(run, born[0] if _came_back(run, born[-1].step, limits) else born[-1], limits)
+    elif not begins or begins[-1].data.get("kind") in ("late", "unknown"):
         yield from _sampled(run, limits)
 
 
-def _rehearsed(run: Run, born: Event, limits: Limits) -> Finding:
+def _from_origin(run: Run, born: Event, limits: Limits) -> Finding:
     data = born.data
     what = "NaN" if _is_nan(data.get("loss")) else "infinity"
     if data["kind"] == "loss":
@@ -84,13 +86,23 @@ def _rehearsed(run: Run, born: Event, limits: Limits) -> Finding:
     else:
         where = [data["module"]] if data.get("module") else []
         name = f"`{data['module']}` ({data['class']})" if where else f"The model's own forward ({data['class']})"
-        place = f", in its own code before `{data['before']}`," if data.get("before") else ""
-        message = f"{name}{place} made {what} out of finite inputs at {moment(run, born.step)}."
-        advice = [f"In {data['class']}.forward, look for {EDGE}."]
+        message = f"{name}{_around(data)} made {what} out of finite inputs at {moment(run, born.step)}."
+        operation = f"look at the operation {data['operation']}:" if data.get("operation") else "look for"
+        advice = [f"In {data['class']}.forward, {operation} {EDGE}."]
         if "float16" in data.get("autocast", ()):
             message = f"{message[:-1]}, under autocast to float16, which ends at 65,504."
             advice = [SHORT, *advice]
     return _finding(run, born.step, message, advice, where, dict(data), limits)
+
+
+def _around(data: Mapping[str, Any]) -> str:
+    """Between which of its parts, where it was in none of them."""
+    after, before = data.get("after"), data.get("before")
+    if after and before:
+        return f", in its own code between `{after}` and `{before}`,"
+    if after or before:
+        return f", in its own code {'after' if after else 'before'} `{after or before}`,"
+    return ""
 
 
 def _in_the_loss(run: Run, born: Event, what: str) -> tuple[str, list[str]]:
@@ -134,9 +146,11 @@ def _finding(
         last_step=step if came_back else max(step, run.steps - 1),
         confidence=0.97 if data else 0.7,
         where=where,
-        evidence={key: data[key] for key in ("kind", "class", "inputs_finite", "weights_finite") if key in data},
+        evidence={
+            key: data[key] for key in ("kind", "class", "operation", "inputs_finite", "weights_finite") if key in data
+        },
         series=[LOSS.name, *(f"{NONFINITE_ACTIVATIONS.name}/{name}" for name in where)],
-        could_also_be=("Weights that had grown until they overflowed: look at their norms before that step.",),
+        could_also_be=(weights_had_grown(run, step),),
         try_=[*advice, lower_learning_rate(run, max(0, step - 1))],
     )
 

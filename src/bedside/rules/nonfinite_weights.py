@@ -78,7 +78,7 @@ def nonfinite_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"tensors": how_many, "gradient_was_finite": finite},
         series=[NONFINITE_PARAMS.name, GRAD_NORM.name, LOSS.name],
-        could_also_be=("A checkpoint that was loaded with bad weights: look at them before the first step.",),
+        could_also_be=("A checkpoint that was loaded with bad weights.",) if start == 0 else (),
         try_=[
             go_back(run, first),
             "Raise the optimizer's eps from 1e-8 to 1e-6, and keep the weights in float32."

@@ -9,11 +9,13 @@ A network is trained by many small corrections. A few steps as long as the weigh
 what was learned) and leave saturated or dead units behind, from which a smaller learning rate cannot return.
 
 ## How it decides
-Three patterns in ‖update‖ / ‖weights before it‖, each judged together with the fate of the loss or of the units:
+Four patterns in ‖update‖ / ‖weights before it‖, each judged together with the fate of the loss or of the units:
 
 - a burst: steps above `large`, one after the other, that add up to more than `replaced`;
 - no end: above `sustained` at the median of the last quarter of the run;
-- at the cost of units: steps above `sustained` add up to more than `replaced` while most units of a layer die.
+- at the cost of units: steps above `sustained` add up to more than `replaced` while most units of a layer die;
+- in one module or bare parameter: the same as a burst, in its first steps, at `times_the_rest` the steps of the whole
+  network, unless it began at next to nothing and had to grow.
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
 times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
@@ -52,14 +54,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.initial_weights import began_at_zero
+from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.losses import require_meant_to_fall
+from bedside.analysis.outside_changes import outside_changes
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
-from bedside.record.vocabulary import DEAD_FRACTION, GRAD_NORM, LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
-from bedside.rules.advice import LEARNING_RATE, learning_rate, moment, new_learning_rate, warm_up
+from bedside.record.vocabulary import (
+    DEAD_FRACTION,
+    GRAD_NORM,
+    LOSS,
+    LR,
+    PARAM_NORM,
+    RELATIVE_UPDATE,
+    UPDATE_NORM,
+)
+from bedside.rules.advice import LEARNING_RATE, learning_rate, moment, new_learning_rate, one_digit, warm_up
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import first_loss_too_high, gradients_summed
 from bedside.wording import number, percent
 
 
@@ -76,7 +91,10 @@ class Limits:
     steps: int = 3  # of a burst: one long first step often leads somewhere good
     wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
     recent: int = 5  # readings right before a burst
-    nothing: float = 1e-4  # root mean square of weights: initialisations begin a hundred times above it, or at zero
+    first_readings: int = 50  # of one module: what replaces it does so at the start
+    times_the_rest: float = 5.0  # the steps of the whole network: less is the whole network's matter
+    began: float = 0.3  # of its first step: gates, scales and codes that begin near zero grow by their own size at once
+    grown: float = 1.2  # times the norm after its first step: what grows from nothing goes on growing
     dead: float = 0.8  # of the units of a layer, as in dead-units
     readings: int = 20  # of the loss after a burst: time to come back
 
@@ -94,7 +112,8 @@ class Burst:
 
 @rule("UPD101", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
 def oversized_update(run: Run, limits: Limits) -> Iterator[Finding]:
-    ratios = run.series(RELATIVE_UPDATE.name).finite()
+    require_meant_to_fall(run)
+    ratios = _without(run.series(RELATIVE_UPDATE.name).finite(), {each.step for each in outside_changes(run)})
     if len(ratios) < 2:
         raise NotEnough("2 readings of relative_update_norm")
     against = _against_weights_before(ratios.values)
@@ -110,9 +129,50 @@ def oversized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         if again and again.severity > Severity.NOTE:  # with a falling loss the layers do not mind large steps
             found = again
     if found is None or found.severity == Severity.NOTE:
-        found = _units_died(run, ratios, against, limits) or found
+        found = _units_died(run, ratios, against, limits) or _one_module(run, limits) or found
     if found:
         yield found
+
+
+def _one_module(run: Run, limits: Limits) -> Finding | None:
+    """The steps of one module or bare parameter that replaced it, while those of the whole network were moderate."""
+    whole = run.series(RELATIVE_UPDATE.name).finite()
+    worst: tuple[float, Series, Burst] | None = None
+    for leaf in leaves(run, RELATIVE_UPDATE):
+        ratios = leaf.finite().head(limits.first_readings)
+        if len(ratios) < limits.steps or _grew_from_nothing(run, leaf.owner, limits):
+            continue
+        against = _against_weights_before(ratios.values)
+        large = np.flatnonzero(against > limits.large)
+        total = float(against[large].sum())
+        if len(large) < limits.steps or total < limits.replaced or (worst and total <= worst[0]):
+            continue
+        first, last = int(ratios.steps[large[0]]), int(ratios.steps[large[-1]])
+        usual = whole.since(first).before(last + 1).median()
+        if float(np.median(against[large])) > limits.times_the_rest * usual:
+            largest = float(against[large].max())
+            worst = total, leaf, Burst(first, last, len(large), largest, total, limits.first_target, first)
+    if worst is None:
+        return None
+    _, leaf, burst = worst
+    return _judge(
+        run, burst, limits, f"Steps of up to {number(burst.largest, 2)} times `{leaf.owner}` itself", leaf.owner
+    )
+
+
+def _grew_from_nothing(run: Run, owner: str, limits: Limits) -> bool:
+    """Whether it began at next to nothing: any step is large against a gate or an embedding that starts at zero."""
+    norm, step = run.series(PARAM_NORM.name, owner).finite(), run.series(UPDATE_NORM.name, owner).finite()
+    if not norm or not step:
+        return True
+    first, stride = float(norm.values[0]), float(step.values[0])
+    return abs(first - stride) < limits.began * stride and norm.head(limits.first_readings).last > limits.grown * first
+
+
+def _without(series: Series, steps: set[int]) -> Series:
+    """The readings of other steps than these."""
+    kept = ~np.isin(series.steps, sorted(steps))
+    return Series(series.vital, series.owner, series.steps[kept], series.values[kept])
 
 
 def _against_weights_before(ratio: Values) -> Values:
@@ -127,7 +187,7 @@ def _burst(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst |
         if against[start:stop].sum() < limits.replaced:
             continue
         first, last = int(ratios.steps[start]), int(ratios.steps[stop - 1])
-        if start == 0 and _began_at_zero(run, limits):
+        if start == 0 and began_at_zero(run):
             continue
         if not _one_wild_gradient(run, first, limits) and not _weights_are_gone(run, last):
             largest, total = float(against[start:stop].max()), float(against[start:stop].sum())
@@ -141,6 +201,8 @@ def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst
     last_quarter = spread_evenly(Series(ratios.vital, "", ratios.steps, against), 0.75).values
     usual = float(np.median(last_quarter))
     if usual <= limits.sustained or len(last_quarter) < limits.readings or _weights_are_gone(run, ratios.last_step):
+        return None
+    if began_at_zero(run):
         return None
     above = np.flatnonzero(against > limits.sustained)
     first, total = int(ratios.steps[above[0]]), usual * len(above)
@@ -158,7 +220,7 @@ def _units_died(run: Run, ratios: Series, against: Values, limits: Limits) -> Fi
     until = against[ratios.steps <= died]
     large = np.flatnonzero(until > limits.sustained)
     total = float(until[large].sum())
-    if total < limits.replaced or _weights_are_gone(run, died) or _began_at_zero(run, limits):
+    if total < limits.replaced or _weights_are_gone(run, died) or began_at_zero(run):
         return None
     first, largest = int(ratios.steps[large[0]]), float(until[large].max())
     return _finding(
@@ -188,19 +250,13 @@ def _one_wild_gradient(run: Run, first: int, limits: Limits) -> bool:
     return at.last > limits.wild * usual
 
 
-def _began_at_zero(run: Run, limits: Limits) -> bool:
-    """Whether there were no weights to speak of: then the first steps make them, and replace nothing."""
-    began, size = run.config.get("initial_param_norm"), sum(each.size for each in run.parameters)
-    return isinstance(began, (int, float)) and size > 0 and began < limits.nothing * math.sqrt(size)
-
-
 def _weights_are_gone(run: Run, step: int) -> bool:
     """Whether the weights had shrunk below half of what they were: then it is they who are too small."""
     norms = run.series(PARAM_NORM.name).finite().before(step + 1)
     return len(norms) > 1 and norms.last < 0.5 * float(norms.values[0])
 
 
-def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
+def _judge(run: Run, burst: Burst, limits: Limits, what: str, owner: str = "") -> Finding | None:
     loss = run.loss
     level = loss.before(burst.first + 1).median(5)  # the loss of a step is that of the weights before it
     after = loss.since(burst.first + 1)
@@ -226,7 +282,14 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str) -> Finding | None:
         severity, fate = Severity.NOTE, "did not suffer visibly"
     levels = {"loss_before": level, "loss_peak": peak, "loss_at_end": end}
     return _finding(
-        run, burst, what, f"the loss {fate}", severity, levels, sure=lost and burst.total > 3 * limits.replaced
+        run,
+        burst,
+        what,
+        f"the loss {fate}",
+        severity,
+        levels,
+        sure=lost and burst.total > 3 * limits.replaced,
+        owner=owner,
     )
 
 
@@ -248,6 +311,7 @@ def _finding(
     facts: Mapping[str, float],
     *,
     sure: bool = False,
+    owner: str = "",
 ) -> Finding:
     old = learning_rate(run, burst.first)
     new = old * burst.target / burst.largest
@@ -258,14 +322,15 @@ def _finding(
         first_step=burst.began,
         last_step=burst.last,
         confidence=0.95 if sure else 0.8,
+        where=[owner] if owner else (),
         evidence={"largest": burst.largest, "total": burst.total, **facts, "learning_rate": old},
-        series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
-        could_also_be=(
-            "An initialisation far too large: look at the loss of the very first batch, which should be near chance.",
-            "Gradients summed over micro-batches instead of averaged: divide the loss by their number.",
-        ),
+        series=[f"{RELATIVE_UPDATE.name}/{owner}" if owner else RELATIVE_UPDATE.name, LOSS.name, LR.name],
+        could_also_be=(first_loss_too_high(run), gradients_summed(run)),
         try_=(
-            lower,
+            f"Give `{owner}` a parameter group of its own, with a learning rate of about "
+            f"{number(one_digit(new))} instead of {number(old)}, and start it near the size it will have."
+            if owner and new > 0
+            else lower,
             warm_up(run),
         ),
         severity=severity,

@@ -61,7 +61,7 @@ def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     if len(marks) < limits.fewest:
         return
-    told = _pattern(marks.values, limits)
+    told = _pattern(marks, limits)
     if told is None:
         return
     message, evidence, advice = told
@@ -91,12 +91,13 @@ def _restarted(marks: Series, batches: int) -> Finding:
     )
 
 
-def _pattern(marks: Values, limits: Limits) -> tuple[str, dict[str, int], list[str]] | None:
-    distinct = len(np.unique(marks))
-    if distinct == 1:
+def _pattern(marks: Series, limits: Limits) -> tuple[str, dict[str, int], list[str]] | None:
+    values, counts = np.unique(marks.values, return_counts=True)
+    distinct = len(values)
+    if distinct == 1 or counts.max() >= limits.share * len(marks):
         return (
             "Every step sees the same batch.",
-            {"distinct_batches": 1},
+            {"distinct_batches": distinct},
             ["If the data set is larger than this batch: loop over the loader, not next(iter(loader)) at every step."],
         )
     in_a_row = _run_length(marks, limits)
@@ -116,9 +117,16 @@ def _pattern(marks: Values, limits: Limits) -> tuple[str, dict[str, int], list[s
     return None
 
 
-def _run_length(marks: Values, limits: Limits) -> int:
+def _every_step(marks: Series) -> Values:
+    """The longest stretch of readings at every step: in longer runs only some batches are looked at."""
+    breaks = np.flatnonzero(np.diff(marks.steps) != 1) + 1
+    return max(np.split(marks.values, breaks), key=len)
+
+
+def _run_length(marks: Series, limits: Limits) -> int:
     """How often each batch comes in a row, if that is always equally often; 1 otherwise."""
-    starts = np.flatnonzero(np.r_[True, marks[1:] != marks[:-1]])
+    closely = _every_step(marks)
+    starts = np.flatnonzero(np.r_[True, closely[1:] != closely[:-1]])
     lengths = np.diff(starts)[1:]  # the first and the last may be cut off
     if len(lengths) < 5:
         return 1
@@ -126,13 +134,24 @@ def _run_length(marks: Values, limits: Limits) -> int:
     return usual if usual > 1 and float(np.mean(lengths == usual)) >= limits.share else 1
 
 
-def _period(marks: Values, limits: Limits) -> int:
-    """After how many steps the same order comes again; 1 if it does not."""
-    again = np.flatnonzero(marks[1:] == marks[0])
+def _period(marks: Series, limits: Limits) -> int:
+    """After how many steps the same order comes again; 1 if it does not. Readings may be at some steps only."""
+    closely = _every_step(marks)
+    again = np.flatnonzero(closely[1:] == closely[0])
     for place in again[:20]:
         period = int(place) + 1
-        if period < 2 or len(marks) < limits.rounds * period:
+        if period < 2 or marks.last_step - marks.first_step + 1 < limits.rounds * period:
             continue
-        if float(np.mean(marks[period:] == marks[:-period])) >= limits.share:
+        if _share_that_agrees(marks, period) >= limits.share:
             return period
     return 1
+
+
+def _share_that_agrees(marks: Series, period: int) -> float:
+    """Of the readings whose place in the period was read before, how many are the same batch again."""
+    first: dict[int, float] = {}
+    agree = [
+        mark == first.setdefault(int(step) % period, mark) for step, mark in zip(marks.steps, marks.values, strict=True)
+    ]
+    seen_before = len(agree) - len(first)
+    return (sum(agree) - len(first)) / seen_before if seen_before else 0.0

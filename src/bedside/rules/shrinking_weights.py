@@ -13,7 +13,9 @@ than it was when the norm had lost its first tenth, or clearly worse than its be
 loss left, it also counts when the loss has stood for a third of the run, or when decay takes more than `hard` of every
 weight at each step (learning rate times weight decay). So hard a decay need not have come that far: it is told once the
 norm has lost `begun`, at `unopposed` or more of the pace of the decay alone, for where that leads is known. Weights
-that shrink while the loss falls are healthy (embeddings that start large, normalised layers).
+that shrink while the loss falls are healthy (embeddings that start large, normalised layers). Single layers that fall
+below `layer` of their first norm by degrees, while the usual layer keeps `kept`, are told too: a note while the loss
+does well.
 
 ## When it is wrong
 Pruning and sparsity on purpose.
@@ -41,6 +43,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.losses import require_meant_to_fall
 from bedside.analysis.optimizers import weight_decay
 from bedside.analysis.progress import share_of_loss_won
 from bedside.analysis.statistics import in_blocks
@@ -51,7 +54,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, PARAM_NORM
 from bedside.rules.advice import WEIGHT_DECAY, learning_rate, one_digit
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import listed, number, percent
 
 BLOCKS = 8  # of the loss since the onset: long enough to be a level
 
@@ -65,14 +68,19 @@ class Limits:
     hard: float = 3e-3  # of every weight per step: published recipes take 1e-4, those that make nets grok 1e-3
     readings: int = 20  # a decline has many steps, a jump has one
     begun: float = 0.1  # of the first norm, under a decay that is `hard`: the onset that the finding is dated to
+    layer: float = 0.2  # of a layer's first norm: regularised layers of healthy nets keep a half
+    some: float = 0.34  # of the layers: more is the whole network's matter
+    kept: float = 0.7  # of its first norm: the usual layer has not shrunk
     unopposed: float = 0.5  # of the pace of the decay alone: gradients that hold against it leave nothing of that
 
 
 @rule("WGT102", severity=Severity.WARNING, needs=[PARAM_NORM, LOSS], limits=Limits())
 def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
+    require_meant_to_fall(run)
     norms = run.series(PARAM_NORM.name).finite()
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
+    yield from _single_layers(run, limits)
     first, now = float(norms.values[0]), norms.median(5)
     small = 1 - limits.begun if _unopposed(run, norms, limits) else limits.small
     if not 0 <= now < small * first:
@@ -115,6 +123,42 @@ def shrinking_weights(run: Run, limits: Limits) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _single_layers(run: Run, limits: Limits) -> Iterator[Finding]:
+    """Layers that all but vanish while the rest of the network keeps its size."""
+    layers = [series.finite() for series in leaves(run, PARAM_NORM)]
+    layers = [series for series in layers if len(series) >= limits.readings and series.values[0] > 0]
+    shares = {series.owner: series.median(5) / float(series.values[0]) for series in layers}
+    gone = [series for series in layers if shares[series.owner] < limits.layer and _declined(series, limits)]
+    if not gone or len(gone) > limits.some * len(layers) or _typical(shares) < limits.kept:
+        return
+    worst = min(gone, key=lambda series: shares[series.owner])
+    suffers = share_of_loss_won(run) < 1 - limits.stuck
+    onset = int(worst.steps[int(np.argmax(worst.values < 0.5 * worst.values[0]))])
+    yield shrinking_weights.finding(
+        f"The weights of {listed(f'`{series.owner}`' for series in gone)} shrank to "
+        f"{percent(shares[worst.owner])} of what they were, while the rest of the network kept its size.",
+        severity=None if suffers else Severity.NOTE,
+        first_step=onset,
+        last_step=worst.last_step,
+        confidence=0.75,
+        where=[series.owner for series in gone],
+        evidence={"shares": {series.owner: shares[series.owner] for series in gone}},
+        series=[worst.key, LOSS.name],
+        could_also_be=("A layer that the network does not need, which weight decay removes.",),
+        try_=(f"Check the weight decay and the learning rate of the parameter group that holds `{worst.owner}`.",),
+    )
+
+
+def _declined(series: Series, limits: Limits) -> bool:
+    """Whether it came down by degrees: a jump is weight-jump's."""
+    down = series.values[: int(np.argmax(series.values < limits.layer * series.values[0])) + 1]
+    return len(down) >= limits.readings // 2 and float(np.mean(np.diff(down) < 0)) >= limits.mostly
+
+
+def _typical(shares: dict[str, float]) -> float:
+    return float(np.median(list(shares.values())))
 
 
 def _unopposed(run: Run, norms: Series, limits: Limits) -> bool:

@@ -47,6 +47,7 @@ from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.rules.advice import LEARNING_RATE, NONE, moment, raise_learning_rate
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import gradient_fades_towards_the_front
 from bedside.wording import number, percent
 
 
@@ -96,12 +97,11 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"first": start, "now": now, "flat_share": 1 - since / len(blocks)},
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
-            "gradients that do not reach the front of the network: compare the norms of its first and last layers.",
+            gradient_fades_towards_the_front(run),
             _decayed(run),
             "too small a model or too little context for the task: overfit one batch.",
         ],
         try_=[
-            "Look at the gradient norm of each layer; zeros at the front name the cause.",
             raise_learning_rate(run, series.last_step),
         ],
     )

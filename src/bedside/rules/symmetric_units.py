@@ -13,8 +13,8 @@ output does vary from sample to sample (`varies`): one that puts out a constant 
 biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
 network, it is a warning while the loss has won less than `progress`. Units that are `begun` alike, and nearly so at
 every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
-looked at before the first step it takes none: in `layers` layers or more, each begins with one number other than zero
-for all of its weights.
+looked at before the first step it takes none: in `layers` layers or more, each begins with one number for all of its
+weights, or all weights of the model begin at zero.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -38,6 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.initial_weights import began_at_zero
+from bedside.analysis.leaf_modules import leaf_owners
 from bedside.analysis.progress import share_of_loss_won
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -102,6 +104,21 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _equal_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     """Weights that were all one number before the first step."""
+    if began_at_zero(run) and len(leaf_owners([each.owner for each in run.parameters])) >= limits.layers:
+        yield symmetric_units.finding(
+            "All weights began at zero: units that start alike get the same gradient, or none, and stay alike.",
+            severity=Severity.ERROR if share_of_loss_won(run) < limits.progress else Severity.NOTE,
+            first_step=0,
+            last_step=max(run.steps - 1, 0),
+            confidence=0.95,
+            evidence={"initial_param_norm": run.config.get("initial_param_norm")},
+            series=[LOSS.name],
+            try_=(
+                "Leave the weights to PyTorch's initialisation, or nn.init.kaiming_normal_(layer.weight); zeros are "
+                "for biases.",
+            ),
+        )
+        return
     for event in run.events_of("constant_weights")[:1]:
         layers = dict(event.data["layers"])
         if len(layers) < limits.layers:

@@ -44,6 +44,7 @@ import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
@@ -102,8 +103,7 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[RELATIVE_UPDATE.name, LOSS.name, LR.name],
         could_also_be=(
             "A loss at its floor already: evaluate the untrained checkpoint on the task itself.",
-            "A loss scaled down by accident (divided twice by the micro-batches, say), with plain SGD: "
-            "print the gradient norm.",
+            _scaled_down(run),
         ),
         try_=(
             new_learning_rate(old, new) if new > 0 else Advice("Raise the learning rate 100-fold.", LEARNING_RATE, 1),
@@ -128,3 +128,12 @@ def _main_part(run: Run, series: Series, limits: Limits) -> Series:
     lr = np.interp(series.steps, rates.steps, rates.values)
     keep = lr >= limits.main * rates.values.max()
     return Series(series.vital, series.owner, series.steps[keep], series.values[keep])
+
+
+def _scaled_down(run: Run) -> str:
+    """With plain SGD a loss scaled down by accident shows in the gradient norm, which is said where it is known."""
+    norms = run.series("grad_norm").finite()
+    if is_scale_free(run):
+        return ""
+    seen = f": the gradient norm is {number(norms.median(), 2)}" if norms else ""
+    return f"A loss scaled down by accident (divided twice by the micro-batches, say){seen}."

@@ -18,7 +18,7 @@ parameter group has a learning rate of exactly zero it is a note: that is a way 
 Layers frozen on purpose by other means than `requires_grad`.
 
 ## What to try
-1. Print the learning rate of the parameter group that holds the named module.
+1. Give the parameter group that holds the named module a learning rate.
 2. Keep the weights in float32.
 
 ## Example
@@ -97,12 +97,19 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             "A layer frozen on purpose: say so with requires_grad_(False), and its gradient costs nothing.",
         ),
         try_=(
-            f"Print the learning rate of the parameter group that holds `{where[0]}`: for g in optimizer.param_groups: "
-            "print(g['lr'], len(g['params'])).",
+            f"Give the parameter group that holds `{where[0]}` a learning rate: {_rates(run)}."
+            if frozen_group
+            else f"Find what puts `{where[0]}` back after each step: the groups' learning rates are {_rates(run)}.",
             "Keep the weights in float32: half precision rounds small steps away.",
         ),
         severity=Severity.NOTE if frozen_group else Severity.WARNING,
     )
+
+
+def _rates(run: Run) -> str:
+    """The last learning rate of every parameter group."""
+    groups = [series for series in run.of(LR.name) if series] or [run.series(LR.name)]
+    return listed((number(series.last) for series in groups if series), 6) or "not recorded"
 
 
 def _least(run: Run, limits: Limits) -> dict[str, float]:

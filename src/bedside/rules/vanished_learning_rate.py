@@ -86,7 +86,7 @@ def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"peak": schedule.peak, "last": schedule.rates.last, "share": share, "factor_per_step": per_step},
         series=[LR.name, LOSS.name],
         could_also_be=(
-            "A scheduler that lowers the rate when a metric stalls, watching a metric that never improves: print it.",
+            "A scheduler that lowers the rate when a metric stalls, watching a metric that never improves.",
         ),
         try_=(
             f"Decay by {gentle:.5g} per step instead of {per_step:.3g}: that is a hundredth of the peak after "
@@ -105,7 +105,9 @@ def _always_zero(run: Run) -> Finding:
         confidence=0.9,
         evidence={"peak": 0.0, "readings": len(rates)},
         series=[LR.name, LOSS.name],
-        could_also_be=("A log that rounds the learning rate to a few digits: print optimizer.param_groups[0]['lr'].",),
+        could_also_be=(
+            "A log that rounds the learning rate to a few digits: compare optimizer.param_groups[0]['lr'].",
+        ),
         try_=(
             "Give the optimizer a learning rate above 0 (1e-3 is a start for Adam, 0.1 for SGD).",
             "A warm-up that never ends also reads as 0: check its number of steps.",

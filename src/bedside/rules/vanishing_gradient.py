@@ -53,6 +53,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, RELATIVE_UPDATE
 from bedside.rules.advice import other_nonlinearity
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import units_at_their_ends
 from bedside.wording import number
 
 
@@ -106,7 +107,7 @@ def vanishing_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[front.key, layers[loud].key, LOSS.name],
         could_also_be=(
             "Front layers that were trained before and need no change: compare their weights with the checkpoint.",
-            "Saturated units: record the activations and look at how many sit at 0 or 1.",
+            units_at_their_ends(run),
         ),
         try_=(
             other_nonlinearity(run, _named(where)),

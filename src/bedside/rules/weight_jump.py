@@ -1,22 +1,26 @@
-"""The weights jumped: from one reading to the next, their norm changed as it never had before.
+"""The weights jumped: from one step to the next they changed as the optimizer never changed them before.
 
 ## What it sees
-A sudden change of the weight norm, up or down, far outside the run's own habit.
+A sudden change of the weights, of the whole model or of single layers, that is not the optimizer's doing or far outside
+the run's own habit.
 
 ## Why it matters
 Weights move by small steps. A jump is one monstrous step, a re-initialised layer, a checkpoint loaded in mid-run, or an
 edit by hand; what was learned may be gone with it.
 
 ## How it decides
-After the first `start` of the run, a change of more than `large` of the norm between neighbouring readings, and `habit`
-times the usual change. Jumps at a resume are expected. It is a warning when the loss suffers, a note when it does not.
+First by what no step can do: the norm of a layer changed by more than the step was long, or the step was many times
+longer than any before it though the gradient it should have followed was not. At most `once` in a run: what happens
+often is done on purpose. Otherwise, after the first `start` of the run, a change of more than `large` of the whole norm
+between neighbouring readings, and `habit` times the usual change. Jumps at a resume, and where another optimizer or
+another task begins, are expected. It is a warning when the loss suffers, a note when it does not.
 
 ## When it is wrong
 Methods that change weights on purpose: pruning, growing, averaging, resetting layers.
 
 ## What to try
-1. Look at the gradient norm per module at that step, and at the batch.
-2. Look for code that loads, resets or averages weights.
+1. Look for code that loads, resets, scales or averages weights at that step.
+2. Go back to a checkpoint from before it.
 
 ## Example
 >>> from bedside.testing import a_run
@@ -36,14 +40,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.losses import meant_to_fall
+from bedside.analysis.outside_changes import OutsideChange, outside_changes
+from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
-from bedside.rules.advice import clip_gradient, go_back, moment
+from bedside.rules.advice import go_back, moment
 from bedside.rules.base import rule
-from bedside.wording import count, listed, number
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)
@@ -53,41 +60,93 @@ class Limits:
     start: float = 0.1  # of the run, left out: first steps are large
     worse: float = 0.2  # of the loss before: it suffered
     readings: int = 50  # the usual change is their median
+    once: int = 3  # times in a run: pruning, weight clipping and averaging come again and again
+    around: int = 10  # readings of the loss on either side
 
 
-@rule("WGT103", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits(), preview_since="0.1")
+@rule("WGT103", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())
 def weight_jump(run: Run, limits: Limits) -> Iterator[Finding]:
     norms = run.series(PARAM_NORM.name).finite()
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
+    outside = outside_changes(run)
+    if 0 < len(outside) <= limits.once:
+        yield _from_outside(run, max(outside, key=lambda each: _worse(run, each.step, limits)[0]), limits)
+        return
     at = _jump(run, norms, limits)
-    if at is None:
+    if at is None or outside:
         return
     step = int(norms.steps[at])
     everyone = leaves(run, PARAM_NORM)
     jumped = [s.owner for s in everyone if len(s) == len(run.series(PARAM_NORM.name)) and _changed(s, step, limits)]
     where = places(jumped, of=[s.owner for s in everyone]) if len(jumped) < len(everyone) else []
     place = f" in {listed(f'`{name}`' for name in where)}" if where else ""
-    before, after = run.loss.before(step).finite().tail(10), run.loss.since(step).finite().head(10)
-    suffers = bool(before and after) and after.median() > before.median() + limits.worse * abs(before.median())
-    fate = f"and the loss went from {number(before.median())} to {number(after.median())}" if suffers else ""
-    yield weight_jump.finding(
-        f"The weights{place} jumped from {number(norms.values[at - 1])} to {number(norms.values[at])} at "
-        f"{moment(run, step)}{f', {fate}' if fate else ', which the loss did not mind'}.",
+    yield _finding(
+        run,
+        step,
+        where,
+        f"The weights{place} jumped from {number(norms.values[at - 1])} to {number(norms.values[at])}",
+        {"before": float(norms.values[at - 1]), "after": float(norms.values[at]), "outside": False},
+        limits,
+    )
+
+
+def _from_outside(run: Run, change: OutsideChange, limits: Limits) -> Finding:
+    """Weights that something other than the optimizer's step has changed."""
+    everyone = [series.owner for series in leaves(run, PARAM_NORM)]
+    where = places(change.owners, of=everyone) if len(change.owners) < len(everyone) else []
+    of = listed(f"`{name}`" for name in where) if where else "all layers"
+    norms = run.series(PARAM_NORM.name, change.owners[0]).finite()
+    before, after = norms.before(change.step).last, norms.since(change.step).head(1).last
+    size = f" (`{change.owners[0]}` from {number(before)} to {number(after)})"
+    return _finding(
+        run,
+        change.step,
+        where,
+        f"The weights of {of} were changed by something other than the optimizer's step{size}",
+        {"before": before, "after": after, "outside": True},
+        limits,
+    )
+
+
+def _worse(run: Run, step: int, limits: Limits) -> tuple[float, float, float]:
+    """By what share of its level the loss went up, and its level before and after."""
+    before = run.loss.before(step).finite().tail(limits.around).median()
+    after = run.loss.since(step).finite().head(limits.around).median()
+    by = (after - before) / abs(before) if before and meant_to_fall(run) else 0.0
+    return by, before, after
+
+
+def _finding(run: Run, step: int, where: list[str], what: str, evidence: dict[str, object], limits: Limits) -> Finding:
+    by, before, after = _worse(run, step, limits)
+    suffers = by > limits.worse
+    fate = (
+        f", and the loss went from {number(before)} to {number(after)}" if suffers else ", which the loss did not mind"
+    )
+    return weight_jump.finding(
+        f"{what} at {moment(run, step)}{fate}.",
         first_step=step,
         last_step=step,
-        confidence=0.8 if suffers else 0.6,
+        confidence=0.9 if evidence["outside"] else 0.8 if suffers else 0.6,
         where=where,
-        evidence={"before": float(norms.values[at - 1]), "after": float(norms.values[at])},
-        series=[PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
-        could_also_be=("One monstrous step: the gradient norm of that step is then far above the usual.",),
+        evidence=evidence,
+        series=[f"{PARAM_NORM.name}/{where[0]}" if where else PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
+        could_also_be=() if evidence["outside"] else (_one_monstrous_step(run, step),),
         try_=(
-            f"Look for what was loaded, averaged or reset at step {count(step)}, and at the batch of that step.",
+            f"Look for what was loaded, averaged, scaled or reset at {moment(run, step)}.",
             go_back(run, step),
-            clip_gradient(run),
         ),
         severity=Severity.WARNING if suffers else Severity.NOTE,
     )
+
+
+def _one_monstrous_step(run: Run, step: int) -> str:
+    """What the gradient of that step says, where it was recorded."""
+    norms = run.series(GRAD_NORM.name).finite()
+    usual, now = norms.before(step).median(), norms.since(step).head(1)
+    if not now or not usual > 0:
+        return "One monstrous step: the gradient norm of that step is then far above the usual."
+    return f"One monstrous step: its gradient norm was {number(now.last / usual, 2)} times the usual."
 
 
 def _jump(run: Run, norms: Series, limits: Limits) -> int | None:
@@ -102,6 +161,8 @@ def _jump(run: Run, norms: Series, limits: Limits) -> int | None:
             break
         if norms.steps[index + 1] < early or gaps[index] > 2 * np.median(gaps):
             continue  # between readings far apart a drift looks like a jump
+        if task_changed(run, int(norms.steps[index + 1])):
+            continue
         if not any(int(norms.steps[index]) < step <= int(norms.steps[index + 1]) for step in resumes):
             return int(index) + 1
     return None

@@ -47,6 +47,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import inputs_not_normalised
 from bedside.wording import number, steps
 
 WATCHED = "bedside"  # the classes of a watched run were read off its cross-entropy; those of a log are a setting
@@ -86,7 +87,7 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=how_sure(first / chance.level, limits.times / 1.5),
         evidence={"first": first, "chance": chance.level, "steps_above": spent},
         series=[series.key, "grad_norm"],
-        could_also_be=("inputs that are not normalised: print their mean and standard deviation.",),
+        could_also_be=(inputs_not_normalised(run),),
         try_=(
             f"Start the last layer smaller (weights divided by ten, bias zero), until the first loss is near "
             f"{number(chance.level)}.",

@@ -7,10 +7,12 @@ called for a trial. What hides further away (an object's own attributes, a servi
 
 from __future__ import annotations
 
+import inspect
 import random
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -25,7 +27,8 @@ SOURCES = (torch.Generator, random.Random, np.random.RandomState, np.random.Gene
 CONTAINERS = (dict, list, set, deque)
 LARGEST = 64 << 20  # bytes in all that are copied to be put back: a table of statistics, not a data set
 
-Place = tuple[str, Any, dict[str, Any] | None]  # its name, its value, and the globals it was found in
+Rebind = Callable[[Any], None]  # gives a name its old value again
+Place = tuple[str, Any, Rebind | None]  # a name, what it means, and how to give it back
 
 
 class OutOfReach(Exception):
@@ -36,15 +39,15 @@ def save_reachable(model: nn.Module, functions: Iterable[FunctionType] = ()) -> 
     """A function that puts back what the model's methods, and these functions, can change outside the model."""
     restores: list[Restore] = []
     containers: dict[str, Any] = {}
-    for name, value, home in _mentioned([*_methods(model), *functions], _classes(model)):
+    for name, value, rebind in _mentioned([*_classes(model), *functions]):
         if isinstance(value, SOURCES):
             restores.append(save(value))
         elif why := obstacle(value):
             raise OutOfReach(f"its code uses `{name}`, {why}")
         elif type(value) in CONTAINERS:
             containers[name] = value
-        elif home is not None and isinstance(value, PLAIN):
-            restores.append(_rebinding(home, name, value))
+        elif rebind is not None and isinstance(value, PLAIN):  # `global count; count += 1`
+            restores.append(partial(rebind, value))
     found = held_by(containers)
     if found.obstacle or sum(found.bytes.values()) > LARGEST:
         raise OutOfReach(found.obstacle or f"its code uses large tables outside the model ({', '.join(containers)})")
@@ -57,47 +60,32 @@ def save_reachable(model: nn.Module, functions: Iterable[FunctionType] = ()) -> 
     return restore
 
 
-def _rebinding(home: dict[str, Any], name: str, value: Any) -> Restore:
-    def restore() -> None:
-        if home.get(name) is not value:  # `global count; count += 1`
-            home[name] = value
-
-    return restore
-
-
 def _classes(model: nn.Module) -> list[type]:
-    kinds = dict.fromkeys(kind for module in model.modules() for kind in type(module).__mro__)
-    return [kind for kind in kinds if not _is_library(kind.__module__)]
+    return list(dict.fromkeys(kind for module in model.modules() for kind in type(module).__mro__))
 
 
-def _methods(model: nn.Module) -> list[FunctionType]:
-    found: list[FunctionType] = []
-    for kind in _classes(model):
-        for value in vars(kind).values():
-            inner = getattr(value, "__func__", value)  # a static or class method
-            inner = value.fget if isinstance(value, property) else inner
-            if isinstance(inner, FunctionType):
-                found.append(inner)
-    return found
-
-
-def _mentioned(functions: Iterable[FunctionType], classes: Iterable[type]) -> Iterator[Place]:
-    """Everything that the functions name, and the functions of the same program that they call."""
-    for kind in classes:
-        yield from ((name, value, None) for name, value in vars(kind).items() if not name.startswith("__"))
-    waiting = list(functions)
+def _mentioned(start: Iterable[type | FunctionType]) -> Iterator[Place]:
+    """Everything that these classes and functions name, and the classes and functions of the same program among it."""
+    waiting: list[Any] = list(start)
     seen: set[int] = set()
     while waiting:
-        function = waiting.pop()
-        function = getattr(function, "__wrapped__", function)
-        if not isinstance(function, FunctionType) or id(function) in seen or _is_library(function.__module__ or ""):
+        code = waiting.pop()
+        code = inspect.unwrap(code) if isinstance(code, FunctionType) else code
+        if id(code) in seen or not isinstance(code, FunctionType | type) or _is_library(code.__module__ or ""):
             continue
-        seen.add(id(function))
-        for place in _named_in(function):
-            if isinstance(place[1], FunctionType):
+        seen.add(id(code))
+        for place in _named_in(code) if isinstance(code, FunctionType) else _attributes_of(code):
+            if isinstance(place[1], FunctionType | type):
                 waiting.append(place[1])
             else:
                 yield place
+
+
+def _attributes_of(kind: type) -> Iterator[Place]:
+    for name, value in vars(kind).items():
+        inner = value.fget if isinstance(value, property) else getattr(value, "__func__", value)  # a static method
+        if isinstance(inner, FunctionType) or not name.startswith("__"):
+            yield name, inner, partial(setattr, kind, name)
 
 
 def _named_in(function: FunctionType) -> Iterator[Place]:
@@ -106,13 +94,13 @@ def _named_in(function: FunctionType) -> Iterator[Place]:
     for name in names & home.keys():
         value = home[name]
         if not isinstance(value, ModuleType):
-            yield name, value, home
+            yield name, value, partial(home.__setitem__, name)
         elif not _is_library(value.__name__):  # `import helpers`, and `helpers.generator` somewhere below
             inside = vars(value)
-            yield from ((each, inside[each], inside) for each in names & inside.keys())
+            yield from ((each, inside[each], partial(inside.__setitem__, each)) for each in names & inside.keys())
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            yield name, cell.cell_contents, None
+            yield name, cell.cell_contents, partial(setattr, cell, "cell_contents")
         except ValueError:  # not assigned yet
             continue
     yield from (("a default argument", each, None) for each in function.__defaults__ or ())

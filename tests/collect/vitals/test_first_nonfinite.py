@@ -138,8 +138,7 @@ def test_the_step_before_is_blamed_when_the_weights_are_all_bad(tmp_path):
     assert len(later.data["weights"]) >= 6
 
 
-@pytest.mark.xfail(strict=False, reason="a probe's forward takes from the iterator that the program shares")
-def test_a_forward_that_cannot_be_repeated_is_said_and_harms_nobody(tmp_path):
+def test_a_forward_that_cannot_be_repeated_is_not_and_the_module_is_named_all_the_same(tmp_path):
     batches = iter(range(BAD_STEP + 1))
 
     class Eats(nn.Module):
@@ -147,8 +146,10 @@ def test_a_forward_that_cannot_be_repeated_is_said_and_harms_nobody(tmp_path):
             return x * (float("nan") if next(batches) == BAD_STEP else 1.0)
 
     run = train(net(Eats()), tmp_path, steps=BAD_STEP + 1)
-    assert run.events_of("origin")[0].data["kind"] == "unknown"
-    assert "StopIteration" in run.events_of("origin")[0].data["error"]
+    first = run.events_of("origin")[0]
+    assert (first.step, first.data["kind"], first.data["module"]) == (BAD_STEP, "module", "4")
+    assert not run.events_of("switched_off")
+    assert "uses `batches`, an iterator" in run.events_of("not_probed")[0].data["why"]
 
 
 def everything(model):

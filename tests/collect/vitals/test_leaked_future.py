@@ -8,8 +8,11 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
+from bedside.collect.probes import Probes
 from bedside.collect.reading import device_queue as queue
 from bedside.collect.vitals import leaked_future
+from bedside.finding import NotExamined
+from bedside.rules.leaked_answer import leaked_answer
 
 WORDS, LENGTH, BATCH = 23, 10, 4
 
@@ -75,7 +78,7 @@ def scores_in(output):
     return output if isinstance(output, torch.Tensor) else output["scores"]
 
 
-def run_of(model, loss, tmp_path, steps=30):
+def run_of(model, loss, tmp_path, steps=30, **options):
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
     def body(step, monitor):
@@ -83,7 +86,7 @@ def run_of(model, loss, tmp_path, steps=30):
         loss(model).backward()
         optimizer.step()
 
-    return watched(model, optimizer, tmp_path, body, steps=steps)
+    return watched(model, optimizer, tmp_path, body, steps=steps, **options)
 
 
 @pytest.mark.parametrize("loss", [next_token, shifted_afterwards, with_padding])
@@ -192,13 +195,24 @@ def test_the_trial_leaves_no_trace(tmp_path):
     assert (plain.calls, plain.counts) == (watched_one.calls, watched_one.counts)
 
 
-def test_the_batch_goes_through_the_model_twice_more_and_that_is_all(tmp_path, monkeypatch):
-    passes = []
-    forward = Reader.forward
+def test_the_batch_goes_through_copies_of_the_model_twice_and_that_is_all(tmp_path, monkeypatch):
+    passes, tried = [], []
+    forward, answers = Reader.forward, Probes.answers
     monkeypatch.setattr(
         Reader, "forward", lambda self, tokens: (passes.append(tokens.clone()), forward(self, tokens))[1]
     )
+    monkeypatch.setattr(
+        Probes, "answers", lambda self, forwards, prepare: (tried.append(forwards), answers(self, forwards, prepare))[1]
+    )
     run_of(Reader(), next_token, tmp_path, steps=150)
-    assert len(passes) == 152
-    again = next(i for i in range(1, 152) if torch.equal(passes[i], passes[i - 1]))  # the batch itself, after its step
-    assert (passes[again + 1] != passes[again]).nonzero().tolist() == [[0, LENGTH - 1]]
+    assert len(passes) == 150, "not even what the forward keeps outside of the model shows it"
+    ((one, other),) = tried
+    assert (one.args[0] != other.args[0]).nonzero().tolist() == [[0, LENGTH - 1]]
+
+
+def test_without_probes_nothing_is_tried_and_that_is_said(tmp_path):
+    run = run_of(Reader(), next_token, tmp_path, steps=150, probes=False)
+    assert not run.events_of("future_seen")
+    answer = leaked_answer.examine(run)
+    assert isinstance(answer, NotExamined)
+    assert answer.needs[0].startswith("a trial on a copy of the model, which was not made: it was turned off")

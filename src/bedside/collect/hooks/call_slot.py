@@ -5,8 +5,8 @@ anyway, and torch leaves it out when a module is pickled or copied. What is put 
 forward hook instead would send every call of the module down torch's slow path (ten microseconds), would be saved with
 the model, and could not be scripted.
 
-`torch.jit.script` looks at all attributes of a module, so slots are lifted while it works. `torch.compile(module)` would
-compile what is in the slot, so a slot moves to the wrapper that it returns (see `torch_patches.py`).
+`torch.jit.script` looks at all attributes of a module, so slots are lifted while it works. `torch.compile(module)`
+would compile what is in the slot, so a slot moves to the wrapper that it returns (see `torch_patches.py`).
 
 Installing and removing may be repeated and may be interrupted at any line.
 """
@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -35,7 +36,6 @@ class CallSlot:
         self.module = module
         self.next: Any = None  # what was in the slot before
         self._own = module._call_impl
-        self._replicates = torch.cuda.device_count() > 1  # then nn.DataParallel makes copies that share the slot
 
     def install(self) -> None:
         attributes = self.module.__dict__
@@ -74,11 +74,13 @@ class CallSlot:
 
     def call(self, args: Any, kwargs: Any) -> Any:
         """The call that this one stands in for."""
-        if self._replicates:
-            caller = sys._getframe(2).f_locals.get("self")
-            if caller is not self.module and isinstance(caller, nn.Module):
-                return caller._call_impl(*args, **kwargs)
-        return (self.next or self._own)(*args, **kwargs)
+        copy = self.copy_called(sys._getframe(2))
+        return (self.next or self._own)(*args, **kwargs) if copy is None else copy._call_impl(*args, **kwargs)
+
+    def copy_called(self, frame: FrameType) -> nn.Module | None:
+        """A copy of the module that shares all attributes, as nn.DataParallel makes them; called by this frame."""
+        caller = frame.f_locals.get("self")
+        return caller if caller is not self.module and isinstance(caller, nn.Module) else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(args, kwargs)

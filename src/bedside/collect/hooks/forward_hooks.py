@@ -5,25 +5,29 @@ collectors put slots on inner modules and replace functions; when it ends or fai
 nothing outside the forward pass ever meets a replaced function, and the recomputation of activation checkpointing,
 which runs in the backward pass, is never counted.
 
-A compiled model cannot be read from inside: its graph would change. The same batch goes once more through the
-uncompiled model, on sampled steps, with everything put back (`silent_rerun.py`).
+A compiled model cannot be read from inside: its graph would change. A few times in a run its uncompiled copy gets the
+same batch once more, and that is what collectors read.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from bedside.collect.hooks.called_modules import CalledModule, Forward, Search, compiled_wrappers, is_compiled
-from bedside.collect.hooks.silent_rerun import rerun_silently
+from bedside.collect.hooks.copies import observed_as
+from bedside.collect.probes import Probes
+from bedside.training.model_copy import NotCopied, independent
 
 if TYPE_CHECKING:
     from bedside.collect.collector import Collector
 
+COMPILED_SAMPLES = (1, 2, 4, 10, 30, 100, 300, 1000)  # of the samples of a compiled model: those at which it is copied
 STEPS_BEFORE_SEARCH = 2  # steps without a forward, before others are sought: the first may come from a restored graph
 
 
@@ -33,8 +37,11 @@ class ForwardHooks:
     `begun` and `ended` are called for every forward that is not skipped on the fast path; `failed` for a collector that
     raised."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, probes: Probes | None = None) -> None:
         self.model = model
+        self.not_copied = ""  # why a compiled model was not read
+        self._probes = probes or Probes()
+        self._samples_of_compiled = 0
         self.validating = False
         self.spent = 0.0  # seconds here, since the budget was last updated
         self.last: Forward | None = None  # the forward that the next backward belongs to; dropped after the step
@@ -52,7 +59,6 @@ class ForwardHooks:
         self._forward_seen = False
         self._steps_without_forward = 0
         self._search: Search | None = None
-        self._rerunning = False
 
     def install(
         self,
@@ -88,11 +94,26 @@ class ForwardHooks:
     def before_backward(self) -> None:
         """The forward is over and its weights are still the same: a compiled model is read now."""
         if self._due and self.last is not None and self.compiled and self._is_sampled(self.last):
-            try:
-                self._start_sampling(self.last)
-                self.rerun_silently(self.last)
-            finally:
-                self._stop_sampling()
+            self._samples_of_compiled += 1
+            if self._samples_of_compiled in COMPILED_SAMPLES and not self.not_copied:
+                self._read_copy(self.last)
+
+    def _read_copy(self, forward: Forward) -> None:
+        try:
+            with self._probes.copy(forward.module) as copy, ExitStack() as stack:
+                stack.enter_context(observed_as(forward.module, copy))
+                for device, dtype in forward.autocast:
+                    stack.enter_context(torch.autocast(device, dtype))
+                args, kwargs = independent((forward.args, forward.kwargs))
+                try:
+                    self._start_sampling(forward)
+                    copy(*args, **kwargs)
+                finally:
+                    self._stop_sampling()
+        except NotCopied as why:
+            self.not_copied = str(why)
+        except Exception as error:
+            self.not_copied = f"a forward of its copy failed ({type(error).__name__}: {error})"
 
     def after_backward(self, ours: bool) -> None:
         if ours and self.last is not None and self.last.grad:
@@ -141,14 +162,6 @@ class ForwardHooks:
                 self._search.start()
         self._forward_seen = False
 
-    def rerun_silently(self, forward: Forward, numbers: Mapping[nn.Module, Mapping[str, Any]] | None = None) -> Any:
-        """The same forward once more, uncompiled, without a trace."""
-        self._rerunning = True
-        try:
-            return rerun_silently(forward.module, forward.args, forward.kwargs, forward.autocast, numbers)
-        finally:
-            self._rerunning = False
-
     # What the calls do.
 
     def _observe(self, modules: Sequence[nn.Module]) -> None:
@@ -160,8 +173,6 @@ class ForwardHooks:
             self._called_modules.append(CalledModule(module, self._forward_begins, self._forward_ended))
 
     def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> None:
-        if self._rerunning:
-            return
         if self._sampling:
             self._stop_sampling()  # of a forward that was interrupted
         began = time.perf_counter()

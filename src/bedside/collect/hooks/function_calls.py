@@ -20,6 +20,7 @@ from typing import Any
 
 from torch import nn
 
+from bedside.collect.hooks.copies import original_of
 from bedside.collect.hooks.replacement import Replacement
 
 FULL_FORWARDS = 20  # forwards in which all functions are observed
@@ -62,7 +63,9 @@ class FunctionCalls:
                 function.remove(self)
             self._on = False
 
-    def report(self, function: _ReplacedFunction, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
+    def report(
+        self, function: _ReplacedFunction, caller: nn.Module | None, args: Any, kwargs: Any, result: Any
+    ) -> None:
         self._used.add(function)
         if self.error is None:
             try:
@@ -131,6 +134,6 @@ def _calling_module(frame: FrameType | None) -> nn.Module | None:
         if "self" in code.co_varnames or "self" in code.co_freevars:  # asking for all locals costs a microsecond
             caller = frame.f_locals.get("self")
             if isinstance(caller, nn.Module):
-                return caller
+                return original_of(caller)
         frame = frame.f_back
     return None

@@ -9,6 +9,7 @@ The call of the module that the user called is under way already. It hands on it
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -19,6 +20,7 @@ from torch import nn
 
 from bedside.collect.hooks.call_slot import SLOT, CallSlot
 from bedside.collect.hooks.called_modules import CalledModule
+from bedside.collect.hooks.copies import copy_of
 
 Observed = Callable[[nn.Module, Any], None]
 
@@ -37,10 +39,15 @@ class ModuleCalls:
     def on(self, entered: nn.Module) -> None:
         self._under_way = under_way = _calls_under_way(entered)
         for slot in self._slots:
-            if slot.module is entered and under_way:
+            if (twin := copy_of(slot.module)) is not None:  # which is thrown away afterwards, with whatever is on it
+                _OutputSlot(twin, functools.partial(self._observed_copy, slot.module)).install()
+            elif slot.module is entered and under_way:
                 under_way[-1].observers.append(self._observed)
             else:
                 slot.install()
+
+    def _observed_copy(self, original: nn.Module, copy: nn.Module, output: Any) -> None:
+        self._observed(original, output)
 
     def off(self) -> None:
         for called in self._under_way:
@@ -56,7 +63,9 @@ class _OutputSlot(CallSlot):
         self._observed = observed
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        output = self.call(args, kwargs)
+        if (copy := self.copy_called(sys._getframe(1))) is not None:
+            return copy._call_impl(*args, **kwargs)
+        output = (self.next or self._own)(*args, **kwargs)
         self._observed(self.module, output)
         return output
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-Hook = Callable[[Optimizer, Any, Any], None]
+Hook = Callable[[Optimizer, Any, Any], Any]
 
 
 def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
@@ -22,9 +22,8 @@ def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
     if len({inspect.unwrap(vars(kind)["step"]) for kind in kinds}) < 2:
         return handler
 
-    def observed(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if not _is_within_another():
-            handler(optimizer, args, kwargs)
+    def observed(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+        return None if _is_within_another() else handler(optimizer, args, kwargs)
 
     return observed
 

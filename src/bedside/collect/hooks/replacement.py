@@ -35,6 +35,11 @@ class Replacement:
             function = getattr(function, "__wrapped__", None)
         return False
 
+    @property
+    def on_top(self) -> bool:
+        """Whether ours is the first to be called."""
+        return self._ours is not None and getattr(self._home, self.name) is self._ours
+
     def install(self) -> None:
         if self.installed:
             return
@@ -46,9 +51,7 @@ class Replacement:
         setattr(self._home, self.name, self._ours)
 
     def remove(self) -> None:
-        if self._ours is None or getattr(self._home, self.name) is not self._ours:
-            return
-        if self._inherited:
+        if self.on_top and self._inherited:
             delattr(self._home, self.name)  # a method that torch.Tensor inherits
-        else:
+        elif self.on_top:
             setattr(self._home, self.name, self._original)

@@ -22,6 +22,7 @@ from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
 
 from bedside.collect.hooks.call_slot import STANDING, lifted
+from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
 from bedside.collect.hooks.replacement import Replacement
 
 if TYPE_CHECKING:
@@ -106,7 +107,12 @@ def _backward(original: Any) -> Any:
                     fast_path.confirm()
                 return
         concerned = [monitor for monitor in MONITORS if monitor.before_backward(tensors, grad_tensors)]
-        original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        try:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except Exception as error:
+            for monitor in concerned:
+                monitor.training_failed(error)
+            raise
         for monitor in concerned:
             monitor.after_backward()
 
@@ -172,7 +178,7 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling():
+        if not is_compiling() and not (COPIES_RUN and get_ident() in COPIES_RUN):
             for fast_path in _only_fast_path:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)

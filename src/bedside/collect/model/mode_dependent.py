@@ -6,6 +6,8 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from bedside.collect.model.stored import stored
+
 RATES = ("p", "dropout", "drop_prob", "drop_rate")  # what dropout and its relatives call their rate
 
 
@@ -26,11 +28,11 @@ def keeps_statistics(modules: list[nn.Module]) -> bool:
 
 def _depends(module: nn.Module) -> bool:
     if isinstance(module, _NormBase):
-        return bool(module.track_running_stats)
+        return bool(stored(module, "track_running_stats"))
     named = (
         isinstance(module, (_DropoutNd, nn.RNNBase, nn.MultiheadAttention)) or "drop" in type(module).__name__.lower()
     )
-    return named and any(_positive(getattr(module, name, None)) for name in RATES)
+    return named and any(_positive(stored(module, name)) for name in RATES)
 
 
 def _positive(rate: object) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.collect.model.parameter_layout import Layout, plain_name
+from bedside.collect.model.parameter_layout import Layout, is_trainable, plain_name, size_of
 from bedside.record.run import Parameter
 
 
@@ -20,7 +20,7 @@ def coverage(layout: Layout, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
     """Names that no optimizer holds, and how many tensors the optimizers hold that are not the model's."""
     held = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
     uncovered = [name for name, p in zip(layout.names, layout.parameters, strict=True) if id(p) not in held]
-    strangers = [p for key, p in held.items() if key not in layout.index and p.requires_grad]
+    strangers = [p for key, p in held.items() if key not in layout.index and is_trainable(p)]
     shapes = [tuple(p.shape) for p in strangers]
     lost = [name for name in uncovered if tuple(_parameter(layout, name).shape) in shapes]
     return {
@@ -50,7 +50,7 @@ def parameter_table(
             Parameter(
                 name=plain_name(raw_name),
                 owner=layout.home[position] if position is not None else plain_name(raw_name).rpartition(".")[0],
-                size=p.numel(),
+                size=size_of(p),
                 dtype=str(p.dtype).removeprefix("torch."),
                 trainable=p.requires_grad,
                 in_optimizer=id(p) in held,
@@ -59,6 +59,15 @@ def parameter_table(
             )
         )
     return table
+
+
+def parameter_counts(model: nn.Module) -> dict[str, int]:
+    """How large the model is, for the run's config."""
+    parameters = list(model.parameters())
+    return {
+        "parameters": sum(size_of(p) for p in parameters),
+        "trainable_parameters": sum(size_of(p) for p in parameters if p.requires_grad),
+    }
 
 
 def _parameter(layout: Layout, name: str) -> nn.Parameter:

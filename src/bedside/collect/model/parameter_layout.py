@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module")  # DDP, torch.compile, FSDP1
 
@@ -32,6 +33,7 @@ class Layout:
     home: tuple[str, ...]  # for each parameter: its module, or its own name if it is bare
     _members: NDArray[np.int64]  # parameter indices, owner after owner
     _starts: NDArray[np.int64]  # where each owner's members begin
+    lazy: bool  # there are others, whose shape the first forward decides
     index: dict[int, int] = field(default_factory=dict)  # id(parameter) -> position
 
     def __len__(self) -> int:
@@ -55,7 +57,7 @@ class Layout:
         mine = self.parameters
         count = 0
         for parameter in model.parameters():
-            if parameter.requires_grad:
+            if is_trainable(parameter):
                 if count >= len(mine) or parameter is not mine[count]:
                     return False
                 count += 1
@@ -68,7 +70,7 @@ def lay_out(model: nn.Module, gradient_order: Sequence[int] = ()) -> Layout:
     parameters: list[nn.Parameter] = []
     names: list[str] = []
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
+        if is_trainable(parameter):
             parameters.append(parameter)
             names.append(plain_name(name))
     index = {id(parameter): position for position, parameter in enumerate(parameters)}
@@ -97,8 +99,19 @@ def lay_out(model: nn.Module, gradient_order: Sequence[int] = ()) -> Layout:
         home=tuple(home),
         _members=np.asarray([i for owner in owners for i in members[owner]], np.int64),
         _starts=np.cumsum([0] + [len(members[owner]) for owner in owners[:-1]]) if owners else np.empty(0, np.int64),
+        lazy=any(is_lazy(each) for each in model.parameters()),
         index=index,
     )
+
+
+def is_trainable(parameter: Tensor) -> bool:
+    """Whether it gets gradients, and has a shape already."""
+    return parameter.requires_grad and not is_lazy(parameter)
+
+
+def size_of(parameter: Tensor) -> int:
+    """How many numbers it holds: none before the first forward, if it is lazy."""
+    return 0 if is_lazy(parameter) else parameter.numel()
 
 
 def _front_first(

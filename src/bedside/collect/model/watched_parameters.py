@@ -12,7 +12,7 @@ from typing import Any
 
 from bedside.collect.collector import WatchContext
 from bedside.collect.model.gradient_order import GradientOrder
-from bedside.collect.model.optimizer_coverage import coverage
+from bedside.collect.model.optimizer_coverage import coverage, parameter_counts
 from bedside.collect.model.parameter_layout import Layout, lay_out
 from bedside.collect.step.optimizer_step import StepListener
 from bedside.collect.step.step_rows import StepRows
@@ -37,6 +37,12 @@ class Parameters:
         self._note_coverage = note_coverage
         self._leave_fast_path = leave_fast_path
         self._next: Layout | None = None  # waits for the end of the step
+
+    def backward_begins(self) -> None:
+        """Lazy layers have been built by now."""
+        if self._context.layout.lazy:
+            self.look_over()
+            self._context.facts |= parameter_counts(self._context.model)
 
     def backward_ended(self) -> None:
         """One of ours; the first of them tells the order."""

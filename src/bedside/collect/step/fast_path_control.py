@@ -100,6 +100,7 @@ class FastPathControl:
             and not self._gradient_order.listening
             and self._losses.probe is not None
             and self._losses.empty
+            and self._losses.zeroing
             and self._steps.idle
             and not self._steps.closures
             and not (self._steps.edits_gradients and self._budget.limit is None)
@@ -115,7 +116,13 @@ class FastPathControl:
             context = self._context
             self._losses.enter_fast_path()
             self._fast_path.configure(
-                context.layout, probe, context.optimizers[0], context.forward_hooks.enter_fast_path(), on_cpu
+                context.layout,
+                probe,
+                context.optimizers[0],
+                context.forward_hooks.enter_fast_path(context.thread.ident),
+                on_cpu,
+                thread=context.thread.ident,
+                grads_kept=self._losses.grads_kept,
             )
             if self._budget.limit is None and self._steps.groups:
                 self._fast_path.read_norms_with(self._steps.fast_path_reader())
@@ -131,6 +138,9 @@ class FastPathControl:
         if not self._begin_handles:
             self.hook_step_begins()
         self.settle()
+        if fast_path.not_zeroed:
+            fast_path.not_zeroed = False
+            self._losses.doubt_zeroing(fast_path.after_last_step)
         for forward in self._context.forward_hooks.leave_fast_path():
             self._losses.forward_began()
             self._collectors.notify("forward_begins", forward)

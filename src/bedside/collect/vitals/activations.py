@@ -18,11 +18,12 @@ import numpy as np
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.hooks.module_outputs import ModuleCalls, keeping_cost
 from bedside.collect.model.nonlinearities import FUNCTIONS, MODULES
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.probes import not_probed
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients, floating_in
 from bedside.collect.reading.observed_outputs import ENTRIES, Observed, Plan
@@ -54,6 +55,7 @@ class Activations(Collector):
         self._read: list[tuple[Sheets | Stack, PendingValue]] = []
         self._waiting: list[tuple[int, list[tuple[Sheets | Stack, PendingValue]]]] = []
         self._turn = 0
+        self._reported_not_copied = False
 
     def begin_reading(self, forward: Forward) -> bool:
         began = time.perf_counter()
@@ -110,6 +112,10 @@ class Activations(Collector):
         self._release()
 
     def events(self) -> Iterable[Event]:
+        why = self.context.forward_hooks.not_copied
+        if why and not self._reported_not_copied:
+            self._reported_not_copied = True
+            yield not_probed(self.context.step, "compiled model", why)
         if len(self._kinds) > self._reported_kinds:
             self._reported_kinds = len(self._kinds)
             yield Event(self.context.step, "nonlinearities", dict(self._kinds), time.time())

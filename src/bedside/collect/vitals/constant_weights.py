@@ -16,6 +16,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.stored import stored
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -36,7 +37,7 @@ class ConstantWeights(Collector):
         if self._looked:
             return
         self._looked = True
-        layers = {name: module.weight for name, module in self.model.named_modules() if has_units(module)}
+        layers = {name: stored(module, "weight") for name, module in self.model.named_modules() if has_units(module)}
         if layers and self.context.step == 0:
             self._names = [plain_name(name) for name in layers]
             ranges = [torch.stack(each.detach().aminmax()).double() for each in layers.values()]
@@ -53,9 +54,9 @@ class ConstantWeights(Collector):
 
 def has_units(module: nn.Module) -> bool:
     """Whether its weights are a table of units and what each of them gets, both more than one."""
-    if not isinstance(module, nn.Linear | _ConvNd) or not isinstance(module.weight, torch.Tensor):
+    weight = stored(module, "weight")
+    if not isinstance(module, nn.Linear | _ConvNd) or not isinstance(weight, torch.Tensor):
         return False
-    weight = module.weight
     whole = weight.layout is torch.strided and not hasattr(weight, "full_tensor")  # not sharded
     plain = weight.is_floating_point() and weight.element_size() >= 2 and weight.requires_grad
     return whole and plain and min(len(weight), weight[0].numel() if len(weight) else 0) > 1

@@ -1,14 +1,16 @@
-"""Where a NaN was born: the forward whose loss is not finite is run once more, with every module checked.
+"""Where a NaN was born: found in what the forward whose loss is not finite left behind, before its backward.
 
-On healthy steps this costs a look at the loss. When the loss of a backward is NaN or infinite, the batch is still there
-and the weights have not been moved by it yet, so the same forward is re-run (`silent re-run.py`: no gradients, nothing
-changed) and the first module is named that was given finite numbers and returned others. The silent re-run tells apart:
+On healthy steps this costs a look at the loss. When the loss of a backward is NaN or infinite, the batch and the graph
+of the loss are still there and the weights have not been moved by it yet. In this order it is asked
 
-* the batch itself held NaN,
-* weights were bad already (then the step before was the bad one),
-* a module's own arithmetic made it,
-* the model's output is finite and the loss function made it (every label ignored, NaN in the targets, log of zero),
-* it did not happen again: a matter of chance in the forward, such as a dropout mask.
+* whether the batch itself held NaN,
+* whether weights were bad already (then the step before was the bad one),
+* whether the prediction was finite and the loss function made it (every label ignored, NaN in targets, log of zero),
+* which operation is the first whose result is not finite (`graph_values.py`), and in which module it was called
+  (`forward_map.py`, learnt from the first forwards that are sampled).
+
+Nothing is run again. Where operations left no trace of their results, or a model is compiled or checkpointed, the
+module that is named is the smallest one that certainly holds the place.
 
 Off the CPU, looking at the loss at once would make the device wait, so there the loss is looked at when it arrives with
 the other numbers; by then the bad step has been made, and bad weights are all that can be reported.
@@ -17,28 +19,29 @@ the other numbers; by then the bad step has been made, and bad weights are all t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.hooks.module_spans import ModuleSpans
+from bedside.collect.model.forward_map import ForwardMap
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.reading.graph_values import forward_order, graph_values
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
 
 MAX_SEARCHES = 20  # a run that goes on with NaN need not be explained at every step
-COUNTING = 3  # forwards over which modules that count their own calls are found
+MAPS = 3  # forwards from which the order of the modules is learnt
 
 
 class FirstNonfinite(Collector):
-    """Looks at the loss before every backward; hunts when it is not finite."""
+    """Looks at the loss before every backward, and for the origin when it is not finite."""
 
     name = "first_nonfinite"
-    sampled = False
 
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
@@ -46,19 +49,42 @@ class FirstNonfinite(Collector):
         self._searches = 0
         self._target: tuple[str, Any, Any] | None = None
         self._late: list[tuple[int, Any]] = []  # losses on their way from a device
-        self._counters = Counters(context.model)
+        self._forwards = 0  # with gradients, since the last backward
+        self._spans = ModuleSpans(context.model)
+        self._maps: list[ForwardMap] = []
+
+    # The first sampled forwards are learnt.
+
+    def begin_reading(self, forward: Forward) -> bool:
+        if len(self._maps) >= MAPS or self.context.forward_hooks.compiled:
+            return False
+        self._spans.on(forward.module)
+        return True
+
+    def end_reading(self) -> None:
+        self._spans.off()
+
+    def end(self) -> None:
+        self._spans.off()
 
     # The moments.
 
     def forward_begins(self, forward: Forward) -> None:
-        if forward.grad:
-            self._counters.remember()
-            self.needs_every_step = bool(self._counters.before)  # a silent re-run must start from what they were
+        self._forwards += forward.grad
+
+    def forward_ended(self, output: Any) -> None:
+        if output is not None:
+            self._spans.ended()
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         self._target = (function, prediction, target)
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        scalar = tensors if isinstance(tensors, Tensor) else next(iter(tensors), None)
+        if self._spans.found and isinstance(scalar, Tensor):
+            spans, self._spans.found = self._spans.found, []
+            if nodes := forward_order(scalar):
+                self._maps.append(ForwardMap(spans, nodes))
         if self._searches >= MAX_SEARCHES:
             return
         for loss in losses:
@@ -66,12 +92,16 @@ class FirstNonfinite(Collector):
                 self._late.append((self.context.step, self.queue.put(loss)))
             elif not _finite(loss):
                 self._searches += 1
-                self._search(loss)
+                self._search(loss, scalar)
                 return
         self._target = None  # the predictions need not wait for the backward pass to end
 
+    def backward_ended(self, ours: bool) -> None:
+        self._forwards = 0
+
     def step_ended(self, optimizer: Any, closure: bool) -> None:
         self._target = None  # the batch must not outlive its step
+        self._spans.found = []
 
     def events(self) -> Iterable[Event]:
         late, self._late = self._late, []
@@ -83,37 +113,27 @@ class FirstNonfinite(Collector):
         news, self._news = self._news, []
         return news
 
-    # The hunt.
+    # The search.
 
-    def _search(self, loss: float) -> None:
-        facts: dict[str, Any] = {"loss": loss, "weights": bad_parameters(self.model)[:20]}
+    def _search(self, loss: float, tensor: Any) -> None:
         forward = self.context.forward_hooks.last
-        if forward is None or _needs_other_ranks(self.model):
-            facts["kind"] = "weights" if facts["weights"] else "unknown"
-        else:
+        facts: dict[str, Any] = {"loss": loss, "weights": bad_parameters(self.model)[:20]}
+        if forward is not None:
             facts["autocast"] = [str(kind).removeprefix("torch.") for _, kind in forward.autocast]
-            try:
-                facts |= self._rerun(forward, loss)
-            except Exception as error:  # a forward that cannot be repeated, such as one that eats an iterator
-                facts |= {"kind": "unknown", "error": f"{type(error).__name__}: {error}"}
+        if forward is not None and any(_bad(each) for each in tensors_in((forward.args, forward.kwargs))):
+            facts |= {"kind": "input", "inputs_finite": False}
+        elif facts["weights"]:
+            home = facts["weights"][0].rpartition(".")[0]
+            facts |= {"kind": "weights", "module": home, "weights_finite": False, "class": self._class_of(home)}
+        elif self._prediction_is_finite():
+            facts |= self._in_the_loss()
+        else:
+            facts |= self._in_the_graph(tensor)
         self._news.append(Event(self.context.step, "origin", facts, time.time()))
 
-    def _rerun(self, forward: Forward, loss: float) -> dict[str, Any]:
-        module = forward.module
-        want_nan = loss != loss
-        tracer = Tracer(self.model, want_nan)
-        with tracer.listening(module):
-            output = self.context.forward_hooks.rerun_silently(forward, self._counters.before)
-        if tracer.found is None and want_nan:  # an infinity may have become NaN in the loss function
-            tracer.found = tracer.first_infinity
-        if tracer.found is not None:
-            return tracer.found
-        bad_output = any(_bad(t, want_nan) for t in tensors_in(output))
-        return {"kind": "not_again"} if bad_output or self._real_output_was_bad() else self._in_the_loss()
-
-    def _real_output_was_bad(self) -> bool:
+    def _prediction_is_finite(self) -> bool:
         prediction = self._target[1] if self._target else None
-        return isinstance(prediction, Tensor) and not bool(torch.isfinite(prediction).all())
+        return isinstance(prediction, Tensor) and bool(torch.isfinite(prediction).all())
 
     def _in_the_loss(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"kind": "loss"}
@@ -126,88 +146,39 @@ class FirstNonfinite(Collector):
                 facts["labels_all_ignored"] = bool((target < 0).all())
         return facts
 
-
-class Tracer:
-    """Hooks on every module of one forward; `found` is where the first bad number came from."""
-
-    def __init__(self, model: nn.Module, want_nan: bool) -> None:
-        self._names = {id(m): plain_name(name) for name, m in model.named_modules()}
-        self._want_nan = want_nan
-        self._stack: list[nn.Module] = []
-        self.found: dict[str, Any] | None = None
-        self.first_infinity: dict[str, Any] | None = None
-
-    @contextmanager
-    def listening(self, root: nn.Module) -> Iterator[None]:
-        handles = []
-        try:
-            for module in root.modules():
-                handles.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
-                handles.append(module.register_forward_hook(self._leave, with_kwargs=True))
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def _enter(self, module: nn.Module, args: Any, kwargs: Any) -> None:
-        if self.found is None and self._any_bad((args, kwargs)):
-            if not self._stack:
-                self.found = {"kind": "input", "inputs_finite": False}
-            else:  # its caller's own code made it, after the last child that returned well
-                self.found = self._born_in(self._stack[-1], before=self._names.get(id(module), ""))
-        self._stack.append(module)
-
-    def _leave(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        self._stack.pop()
-        if self.found is None and self._any_bad(output):
-            # Infinities become NaN a few operations later: then the overflow is the origin.
-            overflow = self.first_infinity if any(_bad(t, False) for t in tensors_in((args, kwargs))) else None
-            self.found = overflow or self._born_in(module)
-        elif self.found is None and self.first_infinity is None and self._want_nan and self._overflowed(args, output):
-            self.first_infinity = self._born_in(module)
-
-    def _any_bad(self, values: Any) -> bool:
-        return any(_bad(t, self._want_nan) for t in tensors_in(values))
-
-    def _overflowed(self, args: Any, output: Any) -> bool:
-        return any(_bad(t, False) for t in tensors_in(output)) and not any(_bad(t, False) for t in tensors_in(args))
-
-    def _born_in(self, module: nn.Module, before: str = "") -> dict[str, Any]:
-        own = [name for name, p in module.named_parameters(recurse=False) if not bool(torch.isfinite(p).all())]
+    def _in_the_graph(self, loss: Any) -> dict[str, Any]:
+        values = graph_values(loss) if isinstance(loss, Tensor) else None
+        origins = values.origins() if values is not None else []
+        if values is None or not origins:
+            return {"kind": "unknown"}
+        found = [each.locate(values.nodes, set(origins)) for each in self._maps]
+        known = [each for each in found if each is not None]
+        operation = origins[0].name().removesuffix("0").removesuffix("Backward") if len(origins) == 1 else ""
+        if known:
+            at = max(known, key=lambda each: each.module.count("."))
+            around = {"after": at.after, "before": at.before}
+            module = at.module
+        elif self._maps and self._forwards == 1 and self._target is None:
+            return {"kind": "loss"}  # after the model's only forward, in code of the loop
+        else:
+            module, around = "", {}
         return {
-            "kind": "weights" if own else "module",
-            "module": self._names.get(id(module), ""),
-            "class": type(module).__name__,
+            "kind": "module",
+            "module": module,
+            "class": self._class_of(module),
             "inputs_finite": True,
-            "weights_finite": not own,
-            **({"before": before} if before else {}),
+            "weights_finite": True,
+            **({"operation": operation} if operation else {}),
+            **{key: name for key, name in around.items() if name},
         }
 
+    def _class_of(self, name: str) -> str:
+        named = (module for each, module in self.model.named_modules() if plain_name(each) == name)
+        # Of a wrapper and what it holds, which share a name, the inner one is the user's.
+        return type(list(named)[-1]).__name__ if name else type(self._inner()).__name__
 
-class Counters:
-    """Plain numbers that modules change in their own forward: a silent re-run must start from what they were."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self._custom = [m for m in model.modules() if not type(m).__module__.startswith("torch.")]
-        self._changing: dict[nn.Module, set[str]] = {}
-        self._previous: dict[nn.Module, dict[str, Any]] = {}
-        self._seen = 0
-        self.before: dict[nn.Module, dict[str, Any]] = {}
-
-    def remember(self) -> None:
-        if self._seen < COUNTING:
-            self._seen += 1
-            now = {module: _numbers_of(module) for module in self._custom}
-            for module, values in now.items():
-                old = self._previous.get(module, values)
-                changed = {name for name, value in values.items() if bool(old.get(name, value) != value)}
-                if changed:
-                    self._changing.setdefault(module, set()).update(changed)
-            self._previous = now if self._seen < COUNTING else {}
-        self.before = {
-            module: {name: value for name, value in _numbers_of(module).items() if name in names}
-            for module, names in self._changing.items()
-        }
+    def _inner(self) -> nn.Module:
+        return [module for name, module in self.model.named_modules() if not plain_name(name)][-1]
 
 
 def bad_parameters(model: nn.Module) -> list[str]:
@@ -215,26 +186,12 @@ def bad_parameters(model: nn.Module) -> list[str]:
     return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(p).all())]
 
 
-def _numbers_of(module: nn.Module) -> dict[str, Any]:
-    plain = {k: v for k, v in module.__dict__.items() if isinstance(v, (int, float)) and k != "training"}
-    single = {k: b.detach().clone() for k, b in module._buffers.items() if b is not None and b.numel() == 1}
-    return plain | single
-
-
-def _bad(tensor: Tensor, nan: bool) -> bool:
-    """Whether it holds a NaN, or (for an infinite loss) an infinity. Masks of -inf are no NaN."""
+def _bad(tensor: Tensor) -> bool:
+    """Whether it holds a NaN or an infinity. Masks of -inf are meant."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return False
-    return bool((torch.isnan(tensor) if nan else ~torch.isfinite(tensor)).any())
+    return not bool((torch.isfinite(tensor) | (tensor == -torch.inf)).all())
 
 
 def _finite(number: float) -> bool:
     return number - number == 0.0
-
-
-def _needs_other_ranks(model: nn.Module) -> bool:
-    """A forward that talks to other ranks cannot be re-run by one rank alone."""
-    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return False
-    sharded = any(hasattr(p, "full_tensor") for p in model.parameters())
-    return sharded or any(isinstance(m, nn.SyncBatchNorm) for m in model.modules())

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.stored import stored
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -66,7 +67,8 @@ class FrozenWeights(Collector):
             random = [name for name, is_random in zip(names, pending.numbers, strict=True) if is_random]
             if random != (self._reported or []):
                 self._reported = random
-                size = sum(self.model.get_submodule(name).weight.numel() for name in random)
+                sizes = {name: weight.numel() for name, weight, _ in frozen_layers(self.model)}
+                size = sum(sizes.get(name, 0) for name in random)
                 yield Event(
                     step, "frozen_weights", {"names": [plain_name(n) for n in random], "size": size}, time.time()
                 )
@@ -76,7 +78,7 @@ def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
     """Name, weight and the reach of torch's own initialisation (0 for a normal one) of the layers that are frozen."""
     found = []
     for name, module in model.named_modules():
-        weight = getattr(module, "weight", None)
+        weight = stored(module, "weight")
         if type(module) not in LAYERS or not isinstance(weight, nn.Parameter) or weight.requires_grad:
             continue
         if weight.numel() >= MIN_ELEMENTS:

@@ -2,9 +2,9 @@
 
 Where the target is the input moved by one (found from the batch and from what the loss function got), the answer at a
 position may depend on what stands up to there and on nothing later. That is tried once, some steps into the run, when
-branches that begin at zero have opened: the batch goes through the model twice more, the second time with one token
-changed, with the same random numbers and without a trace (`silent re-run.py`). In a causal model the answers at earlier
-positions are the same to the last bit.
+branches that begin at zero have opened: the batch goes through copies of the model, the second time with one token
+changed, from the same state and random numbers (`probes.py`). In a causal model the answers at earlier positions are
+the same to the last bit.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as torch_modules
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward, Hook
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.model.stored import stored
+from bedside.collect.probes import not_probed
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.record.run import Event
+from bedside.training.model_copy import NotCopied
 
 LOSSES = ("cross_entropy", "nll_loss")
 MAX_LOOKS = 3  # batches by which it is known whether the task is to tell the next token
@@ -50,7 +52,8 @@ class LeakedFuture(Collector):
         self._looked = 0
         self._chosen: tuple[int, int] | None = None  # which tensor holds the tokens, and which axis is time
         self._tried: tuple[int, int, PendingValue] | None = None
-        self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
+        self._refused: list[Event] = []
+        self._done = False
 
     def attach(self, step: int) -> None:
         self._due = not self._done and (self._looked < MAX_LOOKS or (self._chosen is not None and step >= FIRST_STEP))
@@ -82,18 +85,17 @@ class LeakedFuture(Collector):
             number, axis = self._chosen
             if lined_up(tokens[number], target, axis) is not None:
                 self._done = True
-                if not _is_out_of_bounds(forward.module):
+                if not reads_the_answer_by_right(forward.module):
                     self._try(step, forward, tokens[number], target, axis, classes)
 
     def _try(self, step: int, forward: Forward, tokens: Tensor, target: Tensor, axis: int, classes: int) -> None:
         changed = copy.copy(forward)
         new, place = one_changed(tokens, target, axis)
         changed.args, changed.kwargs = exchanged((forward.args, forward.kwargs), tokens, new)
-        # Statistics of the batch would carry the change to everybody, and hide by which way else it comes.
-        still = {m: {"training": False} for m in forward.module.modules() if isinstance(m, _BatchNorm)}
         try:
-            outputs = [self.context.forward_hooks.rerun_silently(each, still) for each in (forward, changed)]
-        except Exception:  # a model that cannot be called twice is not judged
+            outputs = self.context.probes.answers([forward, changed], _without_batch_statistics)
+        except NotCopied as why:
+            self._refused.append(not_probed(step, self.name, why))
             return
         before, after = (answers_in(each, tokens, classes) for each in outputs)
         if before is not None and after is not None:
@@ -102,6 +104,8 @@ class LeakedFuture(Collector):
             self._tried = (step, tokens.shape[axis], self.queue.put(told))
 
     def events(self) -> Iterable[Event]:
+        refused, self._refused = self._refused, []
+        yield from refused
         looks, self._looks = self._looks, []
         for pending in looks:
             verdicts = pending.numbers > 0
@@ -208,14 +212,13 @@ def exchanged(value: Any, old: Tensor, new: Tensor) -> Any:
     return value
 
 
-def _is_out_of_bounds(module: nn.Module) -> bool:
-    """Whether the user's own hooks would hear the trial, or an encoder may read the whole answer by right."""
-    own = [hook for m in module.modules() for hook in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())]
-    everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
-    encodes = getattr(getattr(module, "config", None), "is_encoder_decoder", False)
-    return bool(everywhere or encodes) or any(not isinstance(hook, Hook) for hook in own)
+def reads_the_answer_by_right(module: nn.Module) -> bool:
+    """Whether an encoder may read the whole of what the decoder is asked for, as in Hugging Face's models."""
+    return bool(getattr(stored(module, "config"), "__dict__", {}).get("is_encoder_decoder", False))
 
 
-def _is_distributed() -> bool:
-    there = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return there and torch.distributed.get_world_size() > 1
+def _without_batch_statistics(model: nn.Module) -> None:
+    """They would carry the change to everybody, and hide by which way else it comes."""
+    for module in model.modules():
+        if isinstance(module, _BatchNorm):
+            module.eval()

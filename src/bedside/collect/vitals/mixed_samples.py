@@ -2,8 +2,8 @@
 
 A softmax over the wrong dimension, attention that takes the batch for the sequence, a hand-written normalisation over
 the batch: all train, and all answer differently when the batch is another one. That is tried once, some steps into the
-run: the batch goes through the model twice more in evaluation mode, the second time with its last samples exchanged
-for copies of the first, without a trace (`silent_rerun.py`).
+run: the batch goes through copies of the model in evaluation mode, the second time with its last samples exchanged
+for copies of the first (`probes.py`).
 
 Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
 input's, and no other dimension is as long. A batch that is the same at every step is a graph, whose nodes may talk.
@@ -21,12 +21,15 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.model.stored import stored
+from bedside.collect.probes import not_probed
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.collect.vitals.inputs import fingerprint, first_input
-from bedside.collect.vitals.leaked_future import _is_distributed, _is_out_of_bounds, exchanged
+from bedside.collect.vitals.leaked_future import exchanged
 from bedside.record.run import Event
+from bedside.training.model_copy import NotCopied
 
 FIRST_STEP = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
 MIN_SAMPLES = 4  # samples of a batch
@@ -44,7 +47,8 @@ class MixedSamples(Collector):
         super().__init__(context)
         self._due = False
         self._trials = 0
-        self._done = _is_distributed()  # another rank might not take part in a forward that waits for it
+        self._refused: list[Event] = []
+        self._done = False
         self._forward: Forward | None = None
         self._marks: list[Tensor] = []
         self._tried: list[tuple[int, int, int, PendingValue]] = []
@@ -82,11 +86,11 @@ class MixedSamples(Collector):
             if each.dim() and len(each) == rows:
                 other = torch.cat([each[: rows - new], each[:new]]).detach()
                 changed.args, changed.kwargs = exchanged((changed.args, changed.kwargs), each, other)
-        still = {module: {"training": False} for module in forward.module.modules()}
         try:
-            outputs = [self.context.forward_hooks.rerun_silently(each, still) for each in (forward, changed)]
-        except Exception:  # a model that cannot be called twice, or not in evaluation mode, is not judged
+            outputs = self.context.probes.answers([forward, changed], nn.Module.eval)
+        except NotCopied as why:
             self._done = True
+            self._refused.append(not_probed(self.context.step, self.name, why))
             return
         before, after = (answers_in(each, rows) for each in outputs)
         if before is None or after is None or before.shape != after.shape:
@@ -97,6 +101,8 @@ class MixedSamples(Collector):
         self._tried.append((self.context.step, rows, new, self.queue.put(torch.cat([told, always_the_same[None]]))))
 
     def events(self) -> Iterable[Event]:
+        refused, self._refused = self._refused, []
+        yield from refused
         tried, self._tried = self._tried, []
         for step, rows, new, pending in tried:
             changed, largest, scale, always_the_same = (float(number) for number in pending.numbers)
@@ -114,9 +120,8 @@ def is_one_row_each(batch: Tensor, prediction: Tensor, target: Tensor) -> bool:
 
 
 def is_off_limits(module: nn.Module) -> bool:
-    """Whether the user's own hooks would hear the trial, or a normalisation takes the batch's statistics by design."""
-    norms = [each for each in module.modules() if isinstance(each, _NormBase)]
-    return _is_out_of_bounds(module) or any(not each.track_running_stats for each in norms)
+    """Whether a normalisation takes the batch's statistics by design, in evaluation as well."""
+    return any(isinstance(each, _NormBase) and not stored(each, "track_running_stats") for each in module.modules())
 
 
 def answers_in(output: Any, rows: int) -> Tensor | None:

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.stored import stored
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.loop_checks import Tally
 from bedside.record.run import Event
@@ -27,7 +28,7 @@ class SingleSamples(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         norms = [(plain_name(name), each) for name, each in self.model.named_modules() if isinstance(each, _BatchNorm)]
-        self._norms = [(name, each) for name, each in norms if each.track_running_stats]
+        self._norms = [(name, each) for name, each in norms if stored(each, "track_running_stats")]
         self._tally = Tally("single_samples")
         self._forwards = self._evaluations = 0
         self._ended = False

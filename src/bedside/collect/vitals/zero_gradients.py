@@ -31,8 +31,6 @@ class ZeroGradients(Collector):
         super().__init__(context)
         self._due = False
         self._names: list[str] = []
-        # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
-        self._matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1}
         self._largest: Tensor | None = None
         self._looked = 0
         self._waiting: list[tuple[int, int, list[str], PendingValue]] = []
@@ -68,12 +66,14 @@ class ZeroGradients(Collector):
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
+        # A bias may cancel by right: in front of a normalisation, at the end of a critic that compares two means.
+        matrices = {plain_name(name) for name, p in self.model.named_parameters() if p.dim() > 1} if waiting else set()
         for step, looked, names, pending in waiting:
             zero = [name for name, is_zero in zip(names, pending.numbers, strict=True) if is_zero]
             alive = {
                 name.rpartition(".")[0] for name, is_zero in zip(names, pending.numbers, strict=True) if not is_zero
             }
-            beside = [name for name in zero if name.rpartition(".")[0] in alive and name in self._matrices]
+            beside = [name for name in zero if name.rpartition(".")[0] in alive and name in matrices]
             if beside != self._reported:
                 self._reported = beside
                 yield Event(step, "zero_gradients", {"names": beside, "looks": looked}, time.time())

@@ -243,6 +243,13 @@ class Store:
         with suppress(sqlite3.Error):
             self._connection.close()
 
+    def discard(self) -> None:
+        """Leave nothing behind of a run that never began: neither the file, nor the folder if it was the only one."""
+        self.close()
+        with suppress(OSError):
+            self.path.unlink()
+            self.path.parent.rmdir()
+
     def _try_to_commit(self) -> None:
         try:
             self._begin()

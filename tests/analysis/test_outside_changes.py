@@ -1,0 +1,36 @@
+import numpy as np
+
+from bedside.analysis.outside_changes import outside_changes
+from bedside.record.run import Event
+from bedside.testing import a_run
+
+STILL = {"body": 5.0, "head": 4.0}
+JUMP = {"body": 5.0, "head": np.r_[np.full(60, 4.0), np.full(40, 24.0)]}
+
+
+def test_a_norm_that_moved_further_than_the_step_was_long_was_changed_from_outside():
+    [change] = outside_changes(a_run(param_norm=JUMP, update_norm={"body": 0.01, "head": 0.01}, lr=0.1))
+    assert (change.step, change.owners) == (60, ("head",))
+
+
+def test_so_was_a_step_far_longer_than_its_gradient_explains():
+    long = np.full(100, 0.01)
+    long[60] = 20.0
+    ratio = np.full(100, 0.1)
+    ratio[60] = 30.0
+    updates, ratios = {"body": 0.01, "head": long}, {"body": 0.1, "head": ratio}
+    run = a_run(param_norm=JUMP, update_norm=updates, effective_lr_ratio=ratios, lr=0.1)
+    assert [each.step for each in outside_changes(run)] == [60]
+    wild = a_run(param_norm=JUMP, update_norm=updates, effective_lr_ratio={"body": 0.1, "head": 0.1}, lr=0.1)
+    assert outside_changes(wild) == []  # the gradient was as long: one wild batch
+
+
+def test_a_resume_and_a_learning_rate_that_leapt_explain_it():
+    updates = {"body": 0.01, "head": 0.01}
+    assert outside_changes(a_run(param_norm=JUMP, update_norm=updates, lr=0.1, events=[Event(60, "resume")])) == []
+    rate = np.r_[np.full(60, 0.01), np.full(40, 0.1)]
+    assert outside_changes(a_run(param_norm=JUMP, update_norm=updates, lr=rate)) == []
+
+
+def test_quiet_weights_were_not_touched():
+    assert outside_changes(a_run(param_norm=STILL, update_norm={"body": 0.01, "head": 0.01}, lr=0.1)) == []

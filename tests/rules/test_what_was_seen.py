@@ -1,0 +1,81 @@
+"""Bedside looks at what it recorded: an explanation comes with its number, or not at all."""
+
+import numpy as np
+import pytest
+
+from bedside.rules import what_was_seen as seen
+from bedside.testing import a_run
+
+QUIET = a_run(loss=1.0)  # nothing that decides was recorded
+
+
+@pytest.mark.parametrize(
+    ("explain", "holds", "does_not", "number"),
+    [
+        (
+            seen.inputs_not_normalised,
+            {"input_mean": 120.0, "input_std": 60.0},
+            {"input_mean": 0, "input_std": 1},
+            "120",
+        ),
+        (seen.gradients_summed, {"micro_batches": 4.0}, {"micro_batches": 1.0}, "4 micro-batches"),
+        (seen.weights_decayed, {"param_norm": np.linspace(10, 1, 50)}, {"param_norm": 10.0}, "from 10 to 1"),
+        (
+            seen.one_module_makes_the_norm,
+            {"grad_norm": {"a": 9.0, "b": 0.1}},
+            {"grad_norm": {"a": 1.0, "b": 1.0}},
+            "`a`",
+        ),
+        (seen.units_at_their_ends, {"dead_fraction": {"x": 0.9}}, {"dead_fraction": {"x": 0.1}}, "90 %"),
+        (
+            seen.outputs_leap,
+            {"activation_rms": {"a": 1.0, "b": 80.0}},
+            {"activation_rms": {"a": 1.0, "b": 1.2}},
+            "80 at `b`",
+        ),
+        (
+            seen.gradient_fades_towards_the_front,
+            {"grad_norm": {"front": 1e-9, "back": 1.0}},
+            {"grad_norm": {"front": 0.5, "back": 1.0}},
+            "`front` has 1e-9",
+        ),
+        (
+            seen.outputs_do_not_depend_on_the_input,
+            {"batch_variation": {"out": 0.001}},
+            {"batch_variation": {"out": 0.6}},
+            "`out`",
+        ),
+    ],
+)
+def test_says_the_number_that_decides_or_nothing(explain, holds, does_not, number):
+    assert number in explain(a_run(loss=1.0, **holds))
+    assert explain(a_run(loss=1.0, **does_not)) == ""
+    assert explain(QUIET)  # where nobody recorded it, the explanation stands by itself
+
+
+def test_the_first_loss_is_compared_with_a_blind_guess():
+    known = {"classes": 10}
+    assert "36" in seen.first_loss_too_high(a_run(loss=[36.0, *[3.0] * 30], config=known))
+    assert seen.first_loss_too_high(a_run(loss=[2.4, *[2.0] * 30], config=known)) == ""
+
+
+def test_the_rate_of_that_step_is_looked_up():
+    rates = np.r_[np.linspace(1e-4, 1e-2, 50), np.linspace(1e-2, 1e-4, 50)]
+    assert "0.01" in seen.rate_was_at_its_peak(a_run(loss=1.0, lr=rates), 50)
+    assert seen.rate_was_at_its_peak(a_run(loss=1.0, lr=rates), 5) == ""
+    assert seen.rate_was_at_its_peak(a_run(loss=1.0, lr=1e-2), 50) == ""
+
+
+def test_the_batch_of_a_step_is_looked_up():
+    largest = np.full(100, 3.0)
+    largest[40] = 900.0
+    run = a_run(loss=1.0, input_max=largest)
+    assert "900" in seen.batch_was_unusual(run, 40, "otherwise")
+    assert seen.batch_was_unusual(run, 41, "otherwise") == ""
+    assert seen.batch_was_unusual(QUIET, 41, "otherwise") == "otherwise"
+
+
+def test_the_largest_output_and_the_zeros_of_a_layer_are_named():
+    assert "`b`, 70,000" in seen.largest_activation(a_run(loss=1.0, activation_max={"a": 3.0, "b": 7e4}), 50)
+    assert "40 %" in seen.outputs_that_are_zero(a_run(loss=1.0, zero_fraction={"a": 0.4}), "a")
+    assert "norm went from 5 to 50" in seen.weights_had_grown(a_run(loss=1.0, param_norm=np.linspace(5, 50, 100)), 99)
