@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.forward_hooks import ForwardHooks
-from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
@@ -78,6 +78,9 @@ def _unharmed(method: Method) -> Method:
             if error is self._printer.theirs:  # raised by the user's own on_finding, to stop the run
                 raise
             self._switch_off(method.__name__, error)
+        except BaseException as interrupt:
+            self._interrupted(method.__name__, interrupt)
+            raise
         finally:
             self._timed = within
             if not within:  # one that calls another is timed with it
@@ -100,6 +103,9 @@ def _called_by_user(method: Method) -> Method:
                 raise
             if not self._off:
                 self._switch_off(method.__name__.strip("_"), error)
+        except BaseException as interrupt:
+            self._interrupted(method.__name__.strip("_"), interrupt)
+            raise
 
     return safely  # type: ignore[return-value]
 
@@ -186,6 +192,7 @@ class Monitor:
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._flusher = Flusher(recorder, self._events, context, step_rows, self._collectors, self._categories)
+        self._optimizer_hooks = OptimizerHooks(self.optimizers, self.fast_path.before_step, self._after_step)
         self._fast_path_control = FastPathControl(
             self.fast_path,
             context,
@@ -196,20 +203,27 @@ class Monitor:
             step_rows,
             self._flushes,
             self._budget,
+            self._optimizer_hooks,
         )
         self._scaling = Scaling(context, steps)
         self._parameters = Parameters(
             context, self._gradient_order, steps, step_rows, self._events.coverage, self.leave_fast_path
         )
         step_rows.start_counting(layout)
-        self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
-        self._handles += [
-            each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
-            for each in self.optimizers
-        ]
-        self._fast_path_control.hook_step_begins()
-        if incidents is not None:
-            self._handles += incidents.guard_step_begins(self.optimizers)
+        self._handles: list[Any] = []
+        try:
+            self._attach()
+        except BaseException:
+            self._detach()
+            raise
+
+    def _attach(self) -> None:
+        """From here on the model, its optimizers and torch have something of ours on them."""
+        if self._incidents is not None:
+            self._handles += self._incidents.guard_step_ends(self.optimizers)
+        self._optimizer_hooks.install()
+        if self._incidents is not None:
+            self._handles += self._incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
         patches.add_monitor(self)
         if self._collectors:
@@ -328,11 +342,13 @@ class Monitor:
 
     def close(self, finished: bool | None = True) -> None:
         """Stop listening: every hook and patch is removed, the record is closed, and the report is printed."""
-        if self._closed or os.getpid() != self._pid:
+        if os.getpid() != self._pid:
+            return
+        self._detach()  # also if it is closed already: an interrupt may have come between
+        if self._closed:
             return
         self._closed = True
         atexit.unregister(self._at_exit)
-        self._detach()
         try:
             self._finish()
             self._recorder.end_forwarding(self._events.step, self._ending)
@@ -463,6 +479,13 @@ class Monitor:
     def after_scaler_step(self, scaler: Any, optimizer: Any) -> None:
         self._scaling.after(optimizer)
 
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        try:
+            self.fast_path.after_step(optimizer, args, kwargs)
+        except KeyboardInterrupt as interrupt:
+            self._interrupted("step", interrupt)
+            raise
+
     @_unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._context.thread.stepped()
@@ -563,17 +586,29 @@ class Monitor:
         self._printer.say(finding)
 
     def _detach(self) -> None:
-        self.fast_path.active = False
-        self._collectors.detach(self.step, self._budget)
-        self._forward_hooks.remove()
-        if self._incidents is not None:
-            self._incidents.end()
-        self._collectors.each(lambda c: c.end())
-        patches.remove_monitor(self)
-        while self._handles:
-            self._handles.pop().remove()
-        self._fast_path_control.unhook_step_begins()
-        self._gradient_order.stop()
+        """Nothing is left on the model, its optimizers and torch. May be repeated. A part that fails or is interrupted
+        does not keep the others from being removed; the last that is named is the first to go."""
+        with ExitStack() as stack:
+            stack.callback(self._gradient_order.stop)
+            stack.callback(self._collectors.each, lambda collector: collector.end())
+            if self._incidents is not None:
+                stack.callback(self._incidents.end)
+            stack.callback(self._collectors.detach, self.step, self._budget)
+            stack.callback(self._optimizer_hooks.remove)
+            for handle in self._handles:
+                stack.callback(handle.remove)
+            stack.callback(self._forward_hooks.remove)
+            stack.callback(patches.remove_monitor, self)
+            self.fast_path.active = False
+
+    def _interrupted(self, where: str, interrupt: BaseException) -> None:
+        """Something like Ctrl-C came while our own code ran. What was half done could be recorded wrongly, so nothing
+        more is; a program that goes on trains unwatched."""
+        self._off = self._off or f"{where}: {type(interrupt).__name__}"
+        self._detach()
+        if isinstance(interrupt, KeyboardInterrupt) and not self._closed:
+            with suppress(Exception):
+                self._events.switched_off(where, self._off)
 
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"

@@ -90,6 +90,7 @@ def watch(
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
+    monitor: Monitor | None = None
     try:
         if serve:
             check_live_page()
@@ -116,6 +117,10 @@ def watch(
         return monitor
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
+    except BaseException:
+        if monitor is not None:  # the caller will never have it, so nobody else could close it
+            monitor.close(finished=None)
+        raise
 
 
 def _watch(
