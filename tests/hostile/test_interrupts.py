@@ -72,7 +72,7 @@ class Program:
         torch.manual_seed(0)
         self.model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
-        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 2)
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 2, gamma=0.999)
         self.states: list[list[bytes]] = []
 
     def state(self) -> list[bytes]:
