@@ -23,6 +23,7 @@ from bedside.commands.explain import explain
 from bedside.commands.lab import lab
 from bedside.commands.mcp import mcp
 from bedside.commands.preflight import preflight
+from bedside.commands.replay import replay
 from bedside.commands.report import report
 from bedside.commands.rules import rules
 from bedside.commands.run import run as run_script
@@ -68,7 +69,22 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for each in (demo, preflight, run_script, diagnose, compare, explain, rules, report, serve, watch, lab, mcp, zoo):
+for each in (
+    demo,
+    preflight,
+    run_script,
+    diagnose,
+    compare,
+    explain,
+    rules,
+    report,
+    serve,
+    watch,
+    lab,
+    replay,
+    mcp,
+    zoo,
+):
     commands.add_command(each)
 
 

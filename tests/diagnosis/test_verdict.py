@@ -195,3 +195,25 @@ def test_a_fault_more_likely_than_not_is_not_healthy():
 def test_a_harmless_or_unlikely_answer_leaves_it_healthy():
     assert judged(a_run(loss=falling()), asked=[question(0.7, None)]).word == "healthy"
     assert judged(a_run(loss=falling()), asked=[question(0.4, EXPERIMENT)]).word == "healthy"
+
+
+def test_a_training_loss_that_is_low_is_not_yet_known_by_heart():
+    fall = np.geomspace(2.0, 0.06, 300)  # three hundredths of its start: known by heart
+    held_out = np.r_[2.0, 1.6, np.full(10, 1.5)]
+    assert judged(a_run(loss=fall, val_loss=held_out)).reason.startswith("The training data are known by heart")
+    half_way = np.geomspace(2.0, 0.3, 300)
+    assert "by heart" not in judged(a_run(loss=half_way, val_loss=held_out)).reason
+
+
+def test_a_loss_that_came_down_to_label_frequencies_and_stays_has_learned_nothing_else():
+    lopsided = {"classes": 2, "label_entropy": 0.2}
+    down = np.r_[np.geomspace(0.7, 0.2, 60), np.full(240, 0.2)]
+    assert "that of a blind guess (the entropy of the labels" in judged(a_run(loss=down, config=lopsided)).reason
+    below = np.r_[np.geomspace(0.7, 0.2, 60), np.geomspace(0.2, 0.05, 200), np.full(40, 0.05)]
+    assert "blind guess" not in judged(a_run(loss=below, config=lopsided)).reason
+
+
+def test_a_sum_over_tokens_is_not_compared_with_a_blind_guess():
+    known = {"classes": 10}
+    assert "blind guess" not in judged(a_run(loss=np.geomspace(400, 60, 300), config=known)).reason
+    assert "blind guess" in judged(a_run(loss=np.geomspace(20, 9, 300), config=known)).reason

@@ -61,3 +61,14 @@ def test_leaves_parameters_without_any_gradient_to_silent_parameter():
 
 def test_says_so_when_the_run_is_too_short():
     assert isinstance(dead_layer.examine(a_run(steps=5, loss=2.0, grad_norm={"a": 0.0, "b": 1.0})), NotExamined)
+
+
+def test_says_loss_scaling_where_gradients_underflow_in_float16():
+    norms = {"a": 0.0, "b": 0.0, "c": 1.0}
+    [found] = check(norms, config={"autocast": "float16"})
+    assert "in float16 without a loss scale" in found.message
+    assert "GradScaler" in found.try_[0]
+    [scaled] = check(norms, config={"autocast": "float16"}, loss_scale=65536.0)
+    assert "float16" not in scaled.message
+    [full] = check(norms)
+    assert not any("GradScaler" in each for each in full.try_)

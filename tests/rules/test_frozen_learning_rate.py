@@ -48,3 +48,10 @@ def test_waits_for_the_end_of_the_first_epoch():
 
 def test_says_so_when_no_scheduler_is_known():
     assert isinstance(frozen_learning_rate.examine(a_run(loss=[2.0] * 300, lr=1e-3)), NotExamined)
+
+
+def test_speaks_when_the_scheduler_drives_an_optimizer_that_takes_no_step():
+    made = {"name": "StepLR", "stepped": 12, "optimizer_steps": 400, "drives_another_optimizer": True}
+    [found] = frozen_learning_rate.check(a_run(loss=[2.0] * 400, lr=1e-3, config={"schedulers": [made]}))
+    assert "on another optimizer than the one that takes the steps" in found.message
+    assert found.try_ == ("Make the scheduler from the optimizer that takes the steps.",)

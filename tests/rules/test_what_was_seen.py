@@ -75,7 +75,6 @@ def test_the_batch_of_a_step_is_looked_up():
     assert seen.batch_was_unusual(QUIET, 41, "otherwise") == "otherwise"
 
 
-def test_the_largest_output_and_the_zeros_of_a_layer_are_named():
+def test_the_largest_output_and_weights_that_grew_are_named():
     assert "`b`, 70,000" in seen.largest_activation(a_run(loss=1.0, activation_max={"a": 3.0, "b": 7e4}), 50)
-    assert "40 %" in seen.outputs_that_are_zero(a_run(loss=1.0, zero_fraction={"a": 0.4}), "a")
     assert "norm went from 5 to 50" in seen.weights_had_grown(a_run(loss=1.0, param_norm=np.linspace(5, 50, 100)), 99)

@@ -34,6 +34,7 @@ class Limits:
     by_heart: float = 0.05  # of its start: a training loss this low leaves nothing to be learned
     held_out: float = 0.5  # of its first level: a validation loss still above it did not follow the training
     other_scale: float = 10.0  # times a blind guess: a sum over tokens or a weighted loss has a level of its own
+    likely: float = 0.5  # an explanation that is more likely than not
     fell: float = 0.2  # of its level: a training loss that fell this much while validation did not follow
 
 
@@ -198,7 +199,7 @@ def _open_question(asked: Sequence[Differential]) -> Verdict | None:
     """A fault that is more likely than not, though no rule is sure of it."""
     for each in asked:
         top = each.heaviest
-        if top.test is not None and top.weight > 0.5:
+        if top.test is not None and top.weight > Limits().likely:
             return Verdict(
                 "unclear", f"{each.question.split('. ')[0]}: probably {top.title} ({percent(top.weight)}).", top.test.do
             )

@@ -9,7 +9,7 @@ is claimed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from bedside.training.nonfinite.values import is_finite
 from bedside.training.step import Training
 
 MAX_BACKWARDS = 256  # one for each sample whose gradient is looked at: those with the largest losses
+MAX_PARTS = 64  # of a batch that are run to find the rows that spoil it: enough for five among a few hundred
 AGREES = 1e-4  # relative: the order of a sum in float32
 IGNORED = -100  # the label that torch's losses leave out
 
@@ -61,7 +62,7 @@ def shares(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[Sample]
 
 def bad_rows(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[int]:
     """The rows that make the step non-finite: by their inputs, their own loss, or the gradient of it."""
-    if rows := _rows_not_finite((batch.inputs, batch.keywords, batch.target), batch.rows):
+    if rows := rows_not_finite((batch.inputs, batch.keywords, batch.target), batch.rows):
         return rows
     with training.autocast():
         output = _output(loss, batch)
@@ -75,6 +76,26 @@ def bad_rows(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[int]:
         if not all(is_finite(each) for each in gradients if each is not None):
             found.append(row)
     return found
+
+
+def by_halving(rows: Sequence[int]) -> Generator[list[int], bool, list[int]]:
+    """The rows that spoil a batch, found by running parts of it: yields the rows to run next, and is sent whether that
+    was finite. For batches whose rows cannot be told apart from outside, as batch norm mixes them."""
+    sound: list[int] = []
+    spoilt: list[int] = []
+    waiting = [list(rows)]
+    for _ in range(MAX_PARTS):
+        if not waiting:
+            return sorted(spoilt)
+        part = waiting.pop(0)
+        # One row alone is what batch norm refuses, so it gets one for company that is known to be sound.
+        if (yield part if len(part) > 1 else [*part, *sound[:1]]):
+            sound += part
+        elif len(part) == 1:
+            spoilt += part
+        else:
+            waiting += [part[: len(part) // 2], part[len(part) // 2 :]]
+    return []
 
 
 def row_losses(loss: KeptLoss, output: Any, batch: KeptBatch) -> list[Tensor]:
@@ -125,7 +146,7 @@ def _trainable(training: Training) -> list[Tensor]:
     return [each for each in training.model.parameters() if each.requires_grad]
 
 
-def _rows_not_finite(values: Any, rows: int) -> list[int]:
+def rows_not_finite(values: Any, rows: int) -> list[int]:
     found: set[int] = set()
     for _, tensor in named_tensors(values):
         if tensor.ndim and tensor.shape[0] == rows and tensor.is_floating_point():

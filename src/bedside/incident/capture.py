@@ -73,6 +73,7 @@ def capture(
         "format": FORMAT,
         "step": step,
         "rank": rank,
+        "ranks": _ranks(),
         "kind": trigger.kind,
         "what": trigger.what,
         "error": "" if trigger.error is None else type(trigger.error).__name__,
@@ -133,6 +134,11 @@ def _call(packing: Packing, call: Call, at: str, clean: Any) -> dict[str, Any]:
         "kwargs": packing.pack(clean(call.kwargs), f"{at}.kwargs"),
         "autocast": [[device, str(dtype).removeprefix("torch.")] for device, dtype in call.autocast],
     }
+
+
+def _ranks() -> int:
+    distributed = torch.distributed
+    return int(distributed.get_world_size()) if distributed.is_available() and distributed.is_initialized() else 1
 
 
 def _loss_scale(scaler: Any) -> float | None:

@@ -51,6 +51,12 @@ class KeptBatch:
         fewer.loaded = take_rows(self.loaded, rows)
         return fewer
 
+    def copied(self) -> KeptBatch:
+        """One that may be written into."""
+        copy: KeptBatch = map_tensors(torch.clone, self)
+        copy.loaded = map_tensors(torch.clone, self.loaded)
+        return copy
+
     def sample(self, row: int) -> str:
         """What to call a row: its number, and its index in the data set where the loader could tell."""
         known = self.indices is not None and len(self.indices) == self.rows

@@ -10,22 +10,21 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import nn
 
-from bedside.incident.attribution import bad_rows, shares
-from bedside.incident.capture import gradient_marks, stack
+from bedside.incident.attribution import bad_rows, by_halving, shares
+from bedside.incident.capture import stack
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch, KeptLoss, autocast_of
 from bedside.incident.matching import refuse_another, replayable_batches
 from bedside.incident.numerics import numerics_of
-from bedside.incident.replay_result import Experiment, Outcome, Replay
+from bedside.incident.outcome import Outcome, compare, fails, height, limit, outcome_of, restore_model
+from bedside.incident.replay_result import Experiment, Replay
 from bedside.training.forward import Forward, LossFunction
 from bedside.training.nonfinite.hunt import already_bad, hunt
 from bedside.training.nonfinite.module_check import ModuleCheck
 from bedside.training.preserve import preserved
 from bedside.training.step import Loop, Training
-from bedside.wording import listed
 
 LIKE_ITSELF = 1e-6  # relative: two losses of which one was divided by a whole number
 SUSPECTS = (1, 2, 4, 8)  # samples to leave out, those with the largest share of the gradient first
@@ -70,11 +69,11 @@ class _Again:
 
     def result(self) -> Replay:
         incident = self._incident
-        self._as_it_was()
+        restore_model(self._incident, self._training.model)
         self._loss.divisor = self._divisor()
         outcome = self._run(self._batches)
-        reproduced = self._fails(outcome)
-        exact, differences = self._compare(outcome)
+        reproduced = fails(incident, outcome)
+        exact, differences = compare(incident, self._batches, outcome)
         base = Replay(incident.step, incident.kind, reproduced, exact, differences, outcome.losses)
         if outcome.error is not None:
             lines = stack(outcome.error)
@@ -85,18 +84,8 @@ class _Again:
 
     # The step.
 
-    def _as_it_was(self) -> None:
-        """Weights, buffers and modes of then."""
-        model, weights = self._training.model, self._incident.weights
-        with torch.no_grad():
-            for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-                tensor.copy_(weights[name])
-        evaluating = set(self._incident.facts["evaluating"])
-        for name, module in model.named_modules():
-            module.training = name not in evaluating
-
     def _run(self, batches: Sequence[KeptBatch]) -> Outcome:
-        self._as_it_was()
+        restore_model(self._incident, self._training.model)
         self._clear_gradients()
         training, losses = self._training, []
         error: Exception | None = None
@@ -112,19 +101,7 @@ class _Again:
             if not self._incident.facts["error"]:
                 raise
             error = failed
-        gradients = [each.grad for each in training.model.parameters() if each.grad is not None]
-        norm = float(torch.nn.utils.get_total_norm(gradients)) if gradients else 0.0
-        return Outcome(tuple(losses), gradient_marks(training.model), norm, error)
-
-    def _fails(self, outcome: Outcome) -> bool:
-        kind, then = self._incident.kind, self._incident.facts["error"]
-        if then:
-            return type(outcome.error).__name__ == str(then)
-        if kind == "nonfinite loss":
-            return any(not math.isfinite(each) for each in outcome.losses)
-        if kind == "nonfinite gradient":
-            return bool(outcome.bad_gradients)
-        return self._height(outcome) > self._limit()
+        return outcome_of(training.model, losses, error)
 
     def _divisor(self) -> int:
         """By how much the loop divided each loss: seen where a recorded loss is a whole part of the one here."""
@@ -142,28 +119,10 @@ class _Again:
             return whole if whole > 1 and abs(times - whole) < LIKE_ITSELF * whole else 1
         return 1
 
-    def _compare(self, outcome: Outcome) -> tuple[bool | None, tuple[str, ...]]:
-        """Bit by bit with what was recorded."""
-        then = [each.loss for each in self._batches]
-        differences = [
-            f"the loss of micro-batch {number_}: {before!r} then, {now!r} now"
-            for number_, (before, now) in enumerate(zip(then, outcome.losses, strict=False))
-            if before is not None and not _same(before, now)
-        ]
-        compared = any(each is not None for each in then)
-        marks = self._incident.facts["gradients"]
-        if marks and self._incident.facts["loss_scale"] is None:
-            names = [
-                name for name, each in marks.items() if outcome.gradients.get(name, {}).get("mark") != each["mark"]
-            ]
-            differences += [f"the gradient of {listed(names)}"] if names else []
-            compared = True
-        return (not differences if compared else None), tuple(differences)
-
     # What a failure is about.
 
     def _nonfinite(self, base: Replay, outcome: Outcome) -> Replay:
-        self._as_it_was()
+        restore_model(self._incident, self._training.model)
         self._clear_gradients()
         model = self._training.model
         if culprit := already_bad(model):
@@ -179,20 +138,25 @@ class _Again:
         return base
 
     def _suspects(self, number_: int) -> list[int]:
-        self._as_it_was()
+        restore_model(self._incident, self._training.model)
         batch = self._training.batches[number_]
         rows = bad_rows(self._training, self._loss, batch)
         if len(rows) < batch.rows:
             return rows
-        # All of them: one sample has spoilt the others, as batch norm lets it. Which ones fail on their own?
-        return [row for row in range(batch.rows) if not self._is_sound(batch.only([row]))]
+        search = by_halving(range(batch.rows))  # all of them: one sample has spoilt the others
+        try:
+            part = next(search)
+            while True:
+                part = search.send(self._is_sound(batch.only(part)))
+        except StopIteration as found:
+            return list(found.value)
 
     def _is_sound(self, batch: KeptBatch) -> bool:
         try:
             outcome = self._run([batch])
         except Exception:  # batch norm refuses a single sample: nothing is known
             return True
-        return all(math.isfinite(each) for each in outcome.losses) and not outcome.bad_gradients
+        return outcome.is_finite
 
     def _with_and_without(self, number_: int, rows: Sequence[int]) -> Experiment | None:
         batch = self._training.batches[number_]
@@ -201,18 +165,17 @@ class _Again:
             return None
         whole, rest = self._run([batch]), self._run([batch.only(others)])
         if self._incident.kind == "spike":
-            heights = self._height(whole), self._height(rest)
-            decides = heights[0] > self._limit() >= heights[1]
+            heights = height(self._incident, whole), height(self._incident, rest)
+            decides = heights[0] > limit(self._incident) >= heights[1]
         else:
             heights = whole.losses[0], rest.losses[0]
-            finite = all(math.isfinite(each) for each in rest.losses) and not rest.bad_gradients
-            decides = finite and (not math.isfinite(heights[0]) or bool(whole.bad_gradients))
+            decides = rest.is_finite and not whole.is_finite
         return Experiment(tuple(rows), tuple(batch.sample(row) for row in rows), *heights, decides)
 
     def _spike(self, base: Replay, outcome: Outcome) -> Replay:
         """The samples with the largest shares; and whether the step is an ordinary one without the first of them."""
         number_ = max(range(len(outcome.losses)), key=lambda each: outcome.losses[each])
-        self._as_it_was()
+        restore_model(self._incident, self._training.model)
         samples = shares(self._training, self._loss, self._training.batches[number_])
         experiment = None
         for many in SUSPECTS if base.reproduced else ():
@@ -221,16 +184,3 @@ class _Again:
                 if experiment is not None and experiment.decides:
                     break
         return dataclasses.replace(base, samples=tuple(samples), experiment=experiment)
-
-    def _height(self, outcome: Outcome) -> float:
-        """What the spike was of."""
-        if self._incident.evidence.get("series") == "gradient norm":
-            return outcome.norm
-        return sum(outcome.losses) / max(len(outcome.losses), 1)
-
-    def _limit(self) -> float:
-        return float(self._incident.evidence.get("limit", float("inf")))
-
-
-def _same(one: float, other: float) -> bool:
-    return one == other or (one != one and other != other)

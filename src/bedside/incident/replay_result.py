@@ -27,20 +27,6 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came out of one run of the step."""
-
-    losses: tuple[float, ...]
-    gradients: dict[str, dict[str, Any]]
-    norm: float
-    error: BaseException | None = None
-
-    @property
-    def bad_gradients(self) -> list[str]:
-        return [name for name, each in self.gradients.items() if not each["finite"]]
-
-
-@dataclass(frozen=True)
 class Replay:
     """What the second run of the step showed; true if it failed again."""
 

@@ -52,3 +52,21 @@ def prior(calls: Sequence[Call]) -> dict[str, float]:
     _, counts = torch.unique(targets(calls), return_counts=True)
     shares = counts.double() / counts.sum()
     return {"label_entropy": float(-(shares * shares.log()).sum())}
+
+
+def blind_loss(known: Sequence[Call], others: Sequence[Call]) -> float:
+    """What a guess that knows the targets of `known`, and no input, costs on `others`."""
+    chance(known)  # refuses what no guess is known for
+    seen, asked = targets(known), targets(others)
+    if known[0].function == "mse_loss":
+        return float((asked - seen.mean()).square().mean())
+    if known[0].function not in OF_CLASSES:
+        share = float(seen.mean().clamp(1e-6, 1 - 1e-6))
+        return float(-(asked * math.log(share) + (1 - asked) * math.log(1 - share)).mean())
+    if known[0].target.is_floating_point():
+        raise NotEnough("targets that are class indices")
+    ignored = int(known[0].arguments.get("ignore_index", -100))
+    seen, asked = (each[each != ignored].long() for each in (seen, asked))
+    classes = known[0].prediction.shape[1 if known[0].prediction.ndim > 1 else 0]
+    shares = (torch.bincount(seen, minlength=classes).double() + 1) / (len(seen) + classes)
+    return float(-shares[asked].log().mean())

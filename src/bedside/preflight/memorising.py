@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from bedside.errors import NotEnough
 from bedside.lab.overfit_batch import overfit_batch
 from bedside.preflight.setup import Setup
-from bedside.training.batches import rows_in
+from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.modes import without_dropout
 from bedside.wording import capital, number, percent
 
@@ -101,3 +102,21 @@ def _refuse_slow(setup: Setup, steps: int, seconds: float) -> None:
     estimate = min(times) * steps
     if estimate > seconds:
         raise NotEnough(f"about {number(estimate, 2)} s of training on one batch: depth='full', or a smaller model")
+
+
+def joined(batches: Sequence[Any], rows: int) -> Any:
+    """The first batches as one with at least `rows` examples, where their tensors can be joined; else the first."""
+    first = batches[0]
+    needed = [first]
+    for batch in batches[1:]:
+        if sum(map(rows_in, needed)) >= rows:
+            break
+        needed.append(batch)
+    columns = [list(named_tensors(each)) for each in needed]
+    if len(needed) == 1 or len({tuple(at for at, _ in column) for column in columns}) > 1:
+        return first
+    parts = [[tensor for _, tensor in places] for places in zip(*columns, strict=True)]
+    if any(not each.ndim or each.shape[1:] != tensors[0].shape[1:] for tensors in parts for each in tensors):
+        return first
+    whole = iter([torch.cat(tensors) for tensors in parts])
+    return map_tensors(lambda _: next(whole), first)

@@ -16,6 +16,7 @@ from bedside.report.text import shortened
 from bedside.wording import capital, counted, number, plural, printable, value, words
 
 STATUS = 13  # columns of "not examined" and a space
+DRAWN = "drawn"  # the number that is a picture: shown in a line of its own
 ROLES = {"passed": "healthy", "note": "note", "not examined": "quiet"}
 
 
@@ -146,8 +147,10 @@ def _lines(checked: Checked, width: int, *, verbose: bool) -> Iterator[Line]:
     indent, message = " " * STATUS, printable(checked.message)
     if not verbose and not isinstance(answer, Finding):
         yield line(head, label, (shortened(message, width - STATUS - len(label[0])), ""))
-        return
-    yield from wrapped(head, label, (message, ""), rest=indent + "  ", width=width)
+    else:
+        yield from wrapped(head, label, (message, ""), rest=indent + "  ", width=width)
+    if drawn := checked.numbers.get(DRAWN):
+        yield line(indent + "  ", (printable(str(drawn)), "curve"))
     if isinstance(answer, Finding):
         for advice in answer.try_[:3] if answer.severity > Severity.NOTE else ():
             yield from wrapped(capital(printable(advice)), first=f"{indent}→ ", width=width)
@@ -157,5 +160,5 @@ def _lines(checked: Checked, width: int, *, verbose: bool) -> Iterator[Line]:
         for other in answer.could_also_be:
             yield from wrapped((f"or: {printable(other)}", "quiet"), first=indent + "  ", width=width)
     if checked.numbers:
-        said = " · ".join(f"{words(key)} {value(each)}" for key, each in checked.numbers.items())
+        said = " · ".join(f"{words(key)} {value(each)}" for key, each in checked.numbers.items() if key != DRAWN)
         yield from wrapped((said, "quiet"), first=indent + "  ", width=width)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    LinearLR,
+    LRScheduler,
+    OneCycleLR,
+    PolynomialLR,
+    ReduceLROnPlateau,
+    SequentialLR,
+)
 
 from bedside.errors import NotEnough
 from bedside.lab.schedules import Preview, preview
@@ -26,3 +34,20 @@ def rates_of(scheduler: Any, steps: int) -> list[tuple[float, ...]]:
         return list(previewed(scheduler, steps).rates)
     except NotEnough:
         return []
+
+
+def horizon(scheduler: Any) -> int | None:
+    """How many steps a schedule was made for, where it says so; warm restarts and steps without an end say nothing."""
+    inner = getattr(scheduler, "scheduler", scheduler)
+    if isinstance(inner, SequentialLR):
+        last = horizon(inner._schedulers[-1])
+        return None if last is None or not inner._milestones else int(inner._milestones[-1]) + last
+    if isinstance(inner, CosineAnnealingLR):
+        return int(inner.T_max)
+    if isinstance(inner, OneCycleLR):
+        return int(inner.total_steps)
+    if isinstance(inner, PolynomialLR):
+        return int(inner.total_iters)
+    if isinstance(inner, LinearLR) and inner.end_factor < inner.start_factor:
+        return int(inner.total_iters)
+    return None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -26,6 +27,8 @@ from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.forward import TARGETS, Forward, LossFunction
 from bedside.training.loader import readable, save_loader
 from bedside.training.preserve import Preserved, preserved, uninterrupted
+from bedside.training.reach import OutOfReach, save_reachable
+from bedside.training.saved import Restore
 from bedside.training.step import Loop, Training, real_optimizer
 from bedside.wording import printable
 
@@ -86,6 +89,7 @@ class Setup:
         self.scheduler, self.steps, self.classes, self.depth = scheduler, steps, classes, depth
         own_loss = loss_fn if isinstance(loss_fn, nn.Module) and loss_fn is not model else None
         self.parts = (*self.optimizers, scheduler, self.training.loop.scheduler, self.training.loop.scaler, own_loss)
+        self._functions = [each for each in (loss_fn, forward) if isinstance(each, FunctionType)]
         self._state: Preserved | None = None
         self._validation_restores = save_loader(val_loader)
 
@@ -99,11 +103,13 @@ class Setup:
                 preserved(self.model, *self.parts, loader=self.train_loader) as state,
             ):
                 self._state = state
+                outside = _saved_outside(self.model, self._functions)
                 try:
                     yield self
                 finally:
                     with uninterrupted():
                         self._validation_restores()
+                        outside()
 
     def rewind(self) -> None:
         """Everything as the user left it, but for gradients, which are kept aside."""
@@ -205,10 +211,32 @@ class Setup:
         """A fresh optimizer for steps that are taken back."""
         return torch.optim.Adam(list(self.trainable.values()), lr=rate)
 
+    def warm_up(self, steps: int) -> None:
+        """A few small steps, so that layers that begin at zero have left it; they are taken back with the rest."""
+        self.training.train_mode()
+        if not self.trainable:
+            return
+        optimizer = self.adam()
+        for number in range(steps):
+            optimizer.zero_grad()
+            loss = self.training.batch_loss(self.batch(number))
+            if not loss.requires_grad or not torch.isfinite(loss):
+                return
+            loss.backward()
+            optimizer.step()
+
     def needed_optimizer(self) -> Optimizer:
         if self.optimizer is None:
             raise NotEnough("one optimizer" if self.optimizers else OPTIMIZER)
         return self.optimizer
+
+
+def _saved_outside(model: nn.Module, functions: Sequence[FunctionType]) -> Restore:
+    """What the code of model and loss can change outside of both, as far as that can be put back."""
+    try:
+        return save_reachable(model, functions)
+    except OutOfReach:
+        return lambda: None
 
 
 def _listed(optimizer: Any) -> Sequence[Any]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.precision import half_without_scaling
 from bedside.finding import Advice
 from bedside.record.run import Run
 from bedside.record.vocabulary import CLIP_THRESHOLD, LR, SATURATED_FRACTION
@@ -112,6 +113,15 @@ def clip_gradient(run: Run, at: float = 1.0) -> Advice:
         return NONE
     return Advice(
         f"Clip the gradient norm: clip_grad_norm_(model.parameters(), {number(one_digit(at))}).", CLIPPING, -1
+    )
+
+
+def scale_the_loss(run: Run) -> Advice:
+    """Where gradients are made in float16 and nobody scales the loss: what is too small for it becomes zero."""
+    if not half_without_scaling(run):
+        return NONE
+    return Advice(
+        "Gradients below 6e-8 are zero in float16: scale the loss with torch.amp.GradScaler(), or autocast to bfloat16."
     )
 
 

@@ -17,7 +17,7 @@ dead, the loss must be other than zero. Parameters that have no gradient at all 
 Experts and branches that few batches use. Modules frozen by a learning rate of zero still have gradients.
 
 ## What to try
-1. See how many outputs of the named layer are zero on one batch; in a watched run the finding says so.
+1. In float16, scale the loss: what is too small for it becomes zero.
 2. Start its bias at 0 and its weights with He initialisation; leaky ReLU or GELU instead of ReLU.
 3. If it died during training, lower the learning rate: one large step can switch all units off.
 
@@ -40,15 +40,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.precision import half_without_scaling
 from bedside.analysis.windows import second_half
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import lower_learning_rate, moment, scale_the_loss
 from bedside.rules.base import rule
-from bedside.rules.what_was_seen import outputs_that_are_zero
 from bedside.wording import listed, number, plural
 
 
@@ -93,6 +93,8 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         where = places(names, of=owners)
         message = f"{listed(f'`{name}`' for name in where)} {'has' if len(where) == 1 else 'have'} had a gradient of "
         message += f"exactly zero since {moment(run, first)}."
+    if half_without_scaling(run):
+        message = f"{message[:-1]}, in float16 without a loss scale."
     yield dead_layer.finding(
         message,
         first_step=first,
@@ -105,7 +107,7 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
             "A branch that no batch uses (an expert, a task of its own): count how often `forward` reaches it.",
             "A factor of zero on the way: a zero-initialised gate, a mask.",
         ),
-        try_=_advice(run, last, first),
+        try_=(scale_the_loss(run), *_advice(run, last, first)),
         severity=Severity.ERROR if cut_off else Severity.WARNING,
     )
 
@@ -123,8 +125,9 @@ def _since(series: Series, zero: NDArray[np.bool_]) -> int:
 
 
 def _advice(run: Run, layer: Series, first: int) -> list[str]:
-    seen = outputs_that_are_zero(run, layer.owner)
+    if half_without_scaling(run):
+        return []  # what underflows is cured by the scale alone
     start = f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."
     if first > layer.first_step:  # it was alive
-        return [lower_learning_rate(run, max(0, first - 1)), start, seen]
-    return [start, seen]
+        return [lower_learning_rate(run, max(0, first - 1)), start]
+    return [start]

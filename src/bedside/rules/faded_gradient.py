@@ -42,7 +42,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
-from bedside.rules.advice import lower_learning_rate, moment
+from bedside.rules.advice import lower_learning_rate, moment, scale_the_loss
 from bedside.rules.base import rule
 from bedside.rules.what_was_seen import outputs_do_not_depend_on_the_input, units_at_their_ends
 from bedside.wording import number
@@ -77,6 +77,7 @@ def faded_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[GRAD_NORM.name, LOSS.name, LR.name],
         could_also_be=("A loss that begins at its floor (a trained model): evaluate it on the task itself.",),
         try_=(
+            scale_the_loss(run),
             outputs_do_not_depend_on_the_input(run),
             units_at_their_ends(run),
             lower_learning_rate(run, max(0, first - 1)),

@@ -9,8 +9,9 @@ schedulers lower the rate when they are made, so that a forgotten `step()` also 
 
 ## How it decides
 The rate is constant over `steps` steps or more, although a scheduler was made and never stepped (in a finished run, or
-one that is past its first epoch), or one that changes the rate at every call was stepped all the time (then it belongs
-to another optimizer), or the log's settings name a schedule that is not constant.
+one that is past its first epoch), or one was stepped `calls` times whose optimizer is not the one that takes the steps
+but holds the same weights, or one that changes the rate at every call was stepped all the time (then it belongs to
+another optimizer), or the log's settings name a schedule that is not constant.
 
 ## When it is wrong
 Schedulers that wait for a metric, or for a step that this run does not reach.
@@ -60,6 +61,7 @@ ALWAYS_MOVING = (
 @dataclass(frozen=True)
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
+    calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
 
 
@@ -86,7 +88,9 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LR.name, LOSS.name],
         could_also_be=("A scheduler that is stepped per epoch, in a run that has not finished its first one.",),
         try_=(
-            "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs).",
+            ""
+            if "another optimizer" in why
+            else "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs).",
             "Make the scheduler from the optimizer that takes the steps.",
         ),
     )
@@ -95,6 +99,8 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
 def _accused(run: Run, limits: Limits) -> tuple[str, str]:
     for each in schedulers(run):
         name, calls = str(each.get("name", "")), each.get("stepped")
+        if each.get("drives_another_optimizer") and isinstance(calls, int) and calls >= limits.calls:
+            return name, f"was stepped {calls:,} times, on another optimizer than the one that takes the steps"
         moving = any(kind in name for kind in ALWAYS_MOVING) and "Plateau" not in name
         if calls == 0 and _had_its_chance(run):
             return name, "was made but never stepped"

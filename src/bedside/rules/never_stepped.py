@@ -69,7 +69,7 @@ def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
         first_step=max(run.steps - 1, 0),
         last_step=max(run.steps - 1, 0),
         confidence=0.95 if not has_stepped else 0.85,
-        evidence={"backwards": backwards, "usual_per_step": usual if has_stepped else None},
+        evidence={"backwards": backwards, **({"usual_per_step": usual} if has_stepped else {})},
         could_also_be=(
             "Another optimizer does the stepping: print(id(optimizer)) where it is watched and where it steps.",
         ),

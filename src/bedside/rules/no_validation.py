@@ -52,9 +52,10 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     series = training_loss_to_fall(run, limits.fewest)
     if any(vital.startswith(("val/", "test/")) for vital in run.vitals):
         return
-    seen = [event for kind in EVALUATED for event in run.events_of(kind)]
+    seen = [event.step for kind in EVALUATED for event in run.events_of(kind)]
+    seen += [run.config["first_evaluation"]] if "first_evaluation" in run.config else []
     yield no_validation.finding(
-        f"The model was evaluated at {moment(run, seen[0].step)}, and its loss was not logged: overfitting cannot be "
+        f"The model was evaluated at {moment(run, min(seen))}, and its loss was not logged: overfitting cannot be "
         "told from learning."
         if seen
         else f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",

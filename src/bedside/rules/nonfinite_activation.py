@@ -91,7 +91,7 @@ def _from_origin(run: Run, born: Event, limits: Limits) -> Finding:
         advice = [f"In {data['class']}.forward, {operation} {EDGE}."]
         if "float16" in data.get("autocast", ()):
             message = f"{message[:-1]}, under autocast to float16, which ends at 65,504."
-            advice = [SHORT, *advice]
+            advice = [SHORT]
     return _finding(run, born.step, message, advice, where, dict(data), limits)
 
 
@@ -151,7 +151,7 @@ def _finding(
         },
         series=[LOSS.name, *(f"{NONFINITE_ACTIVATIONS.name}/{name}" for name in where)],
         could_also_be=(weights_had_grown(run, step),),
-        try_=[*advice, lower_learning_rate(run, max(0, step - 1))],
+        try_=[*advice, *([] if SHORT in advice else [lower_learning_rate(run, max(0, step - 1))])],
     )
 
 

@@ -47,6 +47,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import ACTIVATION_RMS
+from bedside.rules.advice import scale_the_loss
 from bedside.rules.base import rule
 from bedside.wording import count, listed, steps
 
@@ -96,6 +97,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             "A head that the pretrained model brought along and this task does not need: freeze it.",
         ),
         try_=(
+            scale_the_loss(run),
             f"Look for what cuts the graph after `{where[0]}`: detach(), no_grad(), .item(), argmax or numpy.",
             f"If it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False).",
         ),

@@ -52,7 +52,7 @@ from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
-from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate
+from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate, scale_the_loss
 from bedside.rules.base import rule
 from bedside.wording import number, steps
 
@@ -106,6 +106,7 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
             _scaled_down(run),
         ),
         try_=(
+            scale_the_loss(run),
             new_learning_rate(old, new) if new > 0 else Advice("Raise the learning rate 100-fold.", LEARNING_RATE, 1),
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),

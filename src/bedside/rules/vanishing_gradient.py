@@ -51,7 +51,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, RELATIVE_UPDATE
-from bedside.rules.advice import other_nonlinearity
+from bedside.rules.advice import other_nonlinearity, scale_the_loss
 from bedside.rules.base import rule
 from bedside.rules.what_was_seen import units_at_their_ends
 from bedside.wording import number
@@ -110,6 +110,7 @@ def vanishing_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
             units_at_their_ends(run),
         ),
         try_=(
+            scale_the_loss(run),
             other_nonlinearity(run, _named(where)),
             f"Put a normalisation or a skip connection across {_named(where)}.",
             f"Train with {max(2, (len(layers) - len(quiet)))} layers instead of {len(layers)}: if that learns, depth "

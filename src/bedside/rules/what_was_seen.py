@@ -34,7 +34,6 @@ from bedside.record.vocabulary import (
     MICRO_BATCHES,
     PARAM_NORM,
     SATURATED_FRACTION,
-    ZERO_FRACTION,
 )
 from bedside.wording import number, percent
 
@@ -179,13 +178,6 @@ def outputs_do_not_depend_on_the_input(run: Run) -> str:
         f"A network whose output no longer depends on its input: at `{layers[-1].owner}` samples differ by "
         f"{percent(now)} of the output."
     )
-
-
-def outputs_that_are_zero(run: Run, owner: str) -> str:
-    shares = run.series(ZERO_FRACTION.name, owner).finite()
-    if not shares:
-        return ""
-    return f"{percent(shares.median(LIMITS.last))} of the outputs of `{owner}` are exactly zero."
 
 
 def largest_activation(run: Run, step: int) -> str:

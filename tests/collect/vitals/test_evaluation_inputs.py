@@ -39,3 +39,22 @@ def test_the_first_batch_of_an_evaluation_is_read_as_it_is(tmp_path):
 @pytest.mark.parametrize("log", ["", "reward"])
 def test_forwards_that_no_validation_metric_follows_do_not_count(log, tmp_path):
     assert not told(tmp_path, log)[1]
+
+
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_the_first_evaluation_is_told_whether_or_not_anything_is_logged(mode, tmp_path):
+    model = nn.Linear(40, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(8, 40)).pow(2).mean().backward()
+        optimizer.step()
+        if step == 2:
+            getattr(model, mode)()
+            with torch.no_grad():
+                model(torch.randn(50, 40))
+            model.train()
+
+    run = watched(model, optimizer, tmp_path, body, steps=5)
+    assert run.config.get("first_evaluation") == (3 if mode == "eval" else None)  # a rollout is no evaluation

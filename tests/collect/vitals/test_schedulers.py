@@ -82,3 +82,23 @@ def test_a_scheduler_that_is_never_stepped_is_known_to_be_there(tmp_path):
     run = loop(tmp_path, lambda o: lrs.StepLR(o, 10), first=False, per_step=0)
     assert run.config["scheduler_attached"] is True
     assert "schedulers" not in run.config
+
+
+def test_a_scheduler_of_another_optimizer_with_the_same_weights_is_told_as_that(tmp_path):
+    model, stranger = nn.Linear(4, 2), nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    twin, foreign = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (model, stranger))
+    schedulers = [lrs.CosineAnnealingLR(each, 50) for each in (twin, foreign)]
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(3, 4)).square().mean().backward()
+        optimizer.step()
+        for each in schedulers:
+            each.step()
+
+    with pytest.warns(UserWarning, match="Detected call of `lr_scheduler.step"):
+        run = watched(model, optimizer, tmp_path, body, 6)
+    [facts] = run.config["schedulers"]  # that of a model which is not watched is nobody's business
+    assert facts["drives_another_optimizer"] is True
+    assert facts["stepped"] == 6

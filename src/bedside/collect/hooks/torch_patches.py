@@ -19,7 +19,7 @@ import torch.jit._recursive
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
-from torch.optim import lr_scheduler
+from torch.optim import Optimizer, lr_scheduler
 
 from bedside.collect.hooks.call_slot import STANDING, lifted
 from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
@@ -81,6 +81,7 @@ def _replacements() -> Sequence[Replacement]:
         Replacement(torch.autograd, "backward", _backward),
         Replacement(clip_grad, "_clip_grads_with_norm_", _clip_with_norm),
         Replacement(*_home_of(clip_grad.clip_grad_value_), _clip_value),
+        Replacement(Optimizer, "__init__", _optimizer_made),
         Replacement(GradScaler, "scale", _scale),
         Replacement(GradScaler, "step", _scaler_step),
         *(Replacement(home, name, functools.partial(_loss, loss)) for loss, (home, name) in LOSSES.items()),
@@ -152,6 +153,15 @@ def _clip_value(original: Any) -> Any:
         return original(parameters, clip_value, *args, **kwargs)
 
     return clip_grad_value_
+
+
+def _optimizer_made(original: Any) -> Any:
+    def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        for monitor in MONITORS:
+            monitor.optimizer_made(self)
+
+    return made
 
 
 def _scale(original: Any) -> Any:

@@ -9,13 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bedside.collect.model.shards import is_here, local
+
 MAX_DEPTH = 4  # levels of nesting: past key values of a language model are tuples of tuples
 
 
 def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
-    """Every tensor inside, in order."""
+    """Every tensor inside, in order; of a DTensor what this rank holds."""
     if isinstance(value, Tensor):
-        yield value
+        yield local(value)
     elif depth and isinstance(value, (list, tuple)):
         for each in value:
             yield from tensors_in(each, depth - 1)
@@ -27,9 +29,15 @@ def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
             yield from tensors_in(getattr(value, field.name, None), depth - 1)
 
 
+def arrays_in(value: Any) -> list[Tensor]:
+    """Those that can be a batch or an output: dense, not empty, and no single number beside them (a count of tokens, a
+    temperature, a loss)."""
+    return [t for t in tensors_in(value) if t.layout is torch.strided and t.dim() and is_here(t)]
+
+
 def floating_in(value: Any) -> list[Tensor]:
-    """Those that hold real numbers and are there to be read: dense, not empty."""
-    return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and t.numel()]
+    """Those of them that hold real numbers."""
+    return [t for t in arrays_in(value) if t.is_floating_point()]
 
 
 class NoGradients:

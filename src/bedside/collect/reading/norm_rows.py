@@ -16,7 +16,7 @@ from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.step.clipping import Clip
 from bedside.collect.step.common_rows import Rows, StepBatch
 from bedside.collect.step.step_data import Members, StepData
-from bedside.record.missing import MISSING
+from bedside.record.missing import MISSING, is_missing
 from bedside.record.run import Key
 
 GRADIENTS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
@@ -43,6 +43,7 @@ class Read:
     updates: Rows  # and what was read there
     weights: Rows
     unclipped: Rows | None = None  # gradients that were read before clipping, NaN where they were not
+    looked_at: NDArray[np.bool_] | None = None  # whose gradients were read; None: everybody's
     stepped: NDArray[np.bool_] | None = None  # whose updates were read, at the rows of `moved`; None: everybody's
 
     def before_clipping(self) -> Rows:
@@ -64,7 +65,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
     moved = [row for row, (data, _) in enumerate(steps_data) if data.moves]
     updates, weights = np.zeros((len(moved), len(layout))), np.zeros((len(moved), len(layout)))
     unclipped = np.full_like(gradients, np.nan)
-    stepped = np.zeros(updates.shape, bool)
+    looked_at, stepped = np.zeros(gradients.shape, bool), np.zeros(updates.shape, bool)
     for row, (data, clip) in enumerate(steps_data):
         for part in data.gradients:
             squares = part.squares.numbers
@@ -77,6 +78,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
                 squares = squares * clip.factors(len(squares)) ** 2
             _put(gradients[row], part.members, squares)
             _put(present[row], part.members, here)
+            _put(looked_at[row], part.members, np.ones(len(squares), bool))
         for read in data.unclipped if clip is not None and not data.clips else ():
             _put(unclipped[row], read.members, read.squares.numbers)
     for place, row in enumerate(moved):
@@ -85,6 +87,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
             _put(weights[place], move.members, move.weights.numbers)
             _put(stepped[place], move.members, np.ones(len(move.updates.numbers), bool))
     steps, times = [data.step for data, _ in steps_data], [data.time for data, _ in steps_data]
+    gradients, updates, weights, unclipped = map(layout.of_this_rank, (gradients, updates, weights, unclipped))
     clips = [clip for _, clip in steps_data]
     return Read(
         layout,
@@ -97,6 +100,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
         updates,
         weights,
         unclipped=None if np.isnan(unclipped).all() else unclipped,
+        looked_at=None if looked_at.all() else looked_at,
         stepped=None if stepped.all() else stepped,
     )
 
@@ -108,20 +112,21 @@ def of_batch(batch: StepBatch, layout: Layout) -> Read:
     for row, reading in zip(present, batch.block.readings, strict=True):
         if reading.absent:
             row[list(reading.absent)] = False
-    gradients, updates, weights = (pending.numbers.reshape(-1, width) for pending in batch.squares)
+    squares = (pending.numbers.reshape(-1, width) for pending in batch.squares)
+    gradients, updates, weights = map(layout.of_this_rank, squares)
     moved = range(len(updates))
     return Read(layout, batch.steps, batch.times, gradients, present, batch.clips, moved, updates, weights)
 
 
-def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clip | None]) -> Rows:
-    """Of the whole model, in the order of GRADIENTS."""
+def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clip | None], ranks: int = 1) -> Rows:
+    """Of the whole model, in the order of GRADIENTS; the share of one rank where several hold the parameters."""
     rows = np.empty((len(after), 3))
     rows[:, 0] = np.sqrt(before.sum(axis=1))
     rows[:, 1] = np.sqrt(after.sum(axis=1))
-    rows[:, 2] = (~np.isfinite(after)).sum(axis=1)
+    rows[:, 2] = (~np.isfinite(after) & ~is_missing(after)).sum(axis=1)
     for row, clip in zip(rows, clips, strict=True):
         if clip is not None and not np.isfinite(row[0]):
-            row[0] = clip.total  # clipping turned an infinity into NaN; the call knew which it was
+            row[0] = clip.total / np.sqrt(ranks)  # clipping turned an infinity into NaN; the call knew which it was
     return rows
 
 

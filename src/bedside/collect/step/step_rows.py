@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading import norm_rows as norms
@@ -14,7 +14,7 @@ from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.reading.last_weights import LastWeights
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
-from bedside.collect.step.clipping import Clip, clipped, clipped_by_value
+from bedside.collect.step.clipping import Clip, ClippedByValue, clipped, clipped_by_value
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.hand_clipping import HandClipping
@@ -36,9 +36,9 @@ class StepRows:
         self._by_parameter = by_parameter  # norms of single tensors too, not only of modules
         self.hand_clipping = HandClipping()  # the one of the listener, once there is one
         self.accumulation = Accumulation()
+        self.clipping: dict[str, Any] = {}  # how, if otherwise than by a call that clips the norm
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
-        self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.watched_steps = 0
+        self.gradient_steps = self.watched_steps = np.zeros(0, np.int64)  # of each parameter
         self.alarming = False  # a loss that is not finite is among what waits, and it is the first
         self._write = write
         self._waiting: list[StepData | StepBatch] = []
@@ -68,8 +68,7 @@ class StepRows:
         self._all_finite = finite
 
     def start_counting(self, layout: Layout) -> None:
-        self.gradient_steps = np.zeros(len(layout), np.int64)
-        self.watched_steps = 0
+        self.gradient_steps, self.watched_steps = np.zeros((2, len(layout)), np.int64)
 
     def flush(self) -> Rows:
         """Write what waited on the device queue that was just unloaded; returns the losses."""
@@ -109,7 +108,11 @@ class StepRows:
         if data.clips:
             return clipped([(call, number(total)) for call, total in data.clips])
         calls = [(each.threshold, each.largest.number) for each in data.unclipped if each.threshold is not None]
-        return clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+        clip = clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+        if clip is not None:
+            by = "value" if isinstance(clip, ClippedByValue) else "norm"
+            self.clipping = {"by": by, "by_hand": not calls, "threshold": clip.threshold}
+        return clip
 
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:
@@ -125,8 +128,9 @@ class StepRows:
             self._part(read)
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
-        self._count(read.present)
-        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        self._count(read)
+        overall = norms.overall_gradients(before, after, read.clips, layout.ranks)
+        self._rows("norms", norms.GRADIENTS, read, overall, "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
         if self._by_parameter:
@@ -160,7 +164,7 @@ class StepRows:
         now.expected += 1
         for each in data.part_moves:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
-        updates, weights, gradients = now.sums[:, np.newaxis]
+        updates, weights, gradients = layout.of_this_rank(now.sums)[:, np.newaxis]
         complete = now.complete(part)
         when = [data.step], [data.time]
         if complete.any():
@@ -170,12 +174,11 @@ class StepRows:
         if part == PARTS - 1:
             self._write("moves", norms.MOVES, *when, norms.overall_moves(weights, updates, gradients), "f8")
 
-    def _count(self, present: NDArray[np.bool_]) -> None:
-        if len(self.gradient_steps) != present.shape[1]:
-            self.gradient_steps = np.zeros(present.shape[1], np.int64)
-            self.watched_steps = 0
-        self.gradient_steps += present.sum(axis=0)
-        self.watched_steps += len(present)
+    def _count(self, read: Read) -> None:
+        if len(self.gradient_steps) != len(read.layout):
+            self.start_counting(read.layout)
+        self.gradient_steps += read.present.sum(axis=0)
+        self.watched_steps += len(read.present) if read.looked_at is None else read.looked_at.sum(axis=0)
 
     def _rows(
         self, name: str, columns: Sequence[Key], read: Read, rows: Rows, dtype: str, places: Sequence[int] = ()

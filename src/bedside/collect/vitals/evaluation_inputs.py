@@ -37,6 +37,8 @@ class EvaluationInputs(Collector):
 
     def forward_begins(self, forward: Forward) -> None:
         evaluates = forward.validating or not forward.grad
+        if evaluates and not forward.training and self.context.step > 0:
+            self.context.facts.setdefault("first_evaluation", self.context.step)
         if not evaluates or self._looked >= MAX_LOOKS:
             return
         if self._read is not None and self._read[0] == self.context.step:

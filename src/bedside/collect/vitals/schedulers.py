@@ -41,15 +41,19 @@ class Schedulers(Collector):
         self._reported = 0
 
     def scheduler_stepped(self, scheduler: Any) -> None:
-        if getattr(scheduler, "_is_initial", False) or id(scheduler) in self._inner or not self._is_ours(scheduler):
+        if getattr(scheduler, "_is_initial", False) or id(scheduler) in self._inner:
+            return
+        ours = self._is_ours(scheduler)
+        if not ours and not self._shares_parameters(scheduler):
             return
         if id(scheduler) not in self._known:
             self._inner |= {id(each) for each in getattr(scheduler, "_schedulers", ())}
-            self._known[id(scheduler)] = (scheduler, {**describe(scheduler), "stepped": 0})
+            other = {} if ours else {"drives_another_optimizer": True}
+            self._known[id(scheduler)] = (scheduler, {**describe(scheduler), **other, "stepped": 0})
             self._reported = 0
         facts = self._known[id(scheduler)][1]
         facts["stepped"] += 1
-        if self._optimizer_steps == 0 and self.context.step == 0:
+        if ours and self._optimizer_steps == 0 and self.context.step == 0:
             self._early += 1
             if self._early == 1:
                 self._news.append(Event(0, "scheduler_before_optimizer", {"scheduler": facts["name"]}, time.time()))
@@ -60,9 +64,16 @@ class Schedulers(Collector):
             self.context.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped
 
     def _is_ours(self, scheduler: Any) -> bool:
-        optimizer = getattr(scheduler, "optimizer", None)
-        optimizer = optimizer if isinstance(optimizer, Optimizer) else getattr(optimizer, "optimizer", optimizer)
+        optimizer = _optimizer_of(scheduler)
         return any(optimizer is each for each in self.context.optimizers)
+
+    def _shares_parameters(self, scheduler: Any) -> bool:
+        """Whether the optimizer that it drives, which is not watched, holds parameters of the watched model."""
+        if id(scheduler) in self._known:
+            return True
+        groups = getattr(_optimizer_of(scheduler), "param_groups", ())
+        held = {id(each) for group in groups for each in group["params"]}
+        return any(id(each) in held for each in self.context.model.parameters())
 
     def end(self) -> None:
         self._reported = 0
@@ -75,6 +86,11 @@ class Schedulers(Collector):
             self.context.facts["schedulers"] = listed
         news, self._news = self._news, []
         return news
+
+
+def _optimizer_of(scheduler: Any) -> Any:
+    optimizer = getattr(scheduler, "optimizer", None)
+    return optimizer if isinstance(optimizer, Optimizer) else getattr(optimizer, "optimizer", optimizer)
 
 
 def describe(scheduler: Any) -> dict[str, Any]:

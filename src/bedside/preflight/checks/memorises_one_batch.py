@@ -48,7 +48,7 @@ class Limits:
     rows: int = 16  # of the first batch
     steps: int = 150  # at each learning rate: a small model is done after fifty
     left: float = 0.5  # of the way to the floor: healthy models have less than a twentieth left, broken ones nearly all
-    seconds: float = 20.0  # that it may take; slower models are for depth="full"
+    seconds: float = 60.0  # that it may take; slower models are for depth="full"
 
 
 @check("PRE106", severity=Severity.ERROR, limits=Limits(), needs=[GRADIENT])

@@ -35,6 +35,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from bedside.collect.vitals.loss_graph import hidden_broadcast
@@ -105,8 +106,6 @@ def _broadcasts(first: FirstLoss) -> Iterator[tuple[str, list[Sequence[int]]]]:
 
 
 def _together(own: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
-    import torch
-
     try:
         return tuple(torch.broadcast_shapes(tuple(own), tuple(others)))
     except RuntimeError:

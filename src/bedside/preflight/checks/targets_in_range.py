@@ -37,7 +37,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from bedside.collect.vitals.target_range import RANGES, maker_of, operation, targets_in_graph
@@ -45,6 +44,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.function_calls import OF_CLASSES, REGRESSION, Call
+from bedside.preflight.labels import labels_of
 from bedside.preflight.setup import Setup
 from bedside.wording import number, percent
 
@@ -84,9 +84,7 @@ def targets_in_range(setup: Setup, limits: Limits) -> Passed | Finding:
 
 def _labels(setup: Setup, call: Call) -> Finding | str:
     outputs = call.prediction.shape[1 if call.prediction.ndim > 1 else 0]
-    ignored = int(call.arguments.get("ignore_index", -100))
-    every = torch.cat([each.flatten().cpu() for each in _all_targets(setup, call)])
-    real = every[every != ignored]
+    real = labels_of(setup, call)
     if not real.numel():
         return "no label that counts in the first batches"
     low, high = int(real.min()), int(real.max())
@@ -103,20 +101,6 @@ def _labels(setup: Setup, call: Call) -> Finding | str:
             f"Tell the loss which label to leave out: ignore_index={low}." if low < 0 else "",
         ),
     )
-
-
-def _all_targets(setup: Setup, call: Call) -> Iterator[Tensor]:
-    """The targets of the first batches, where it is certain how they come out of a batch."""
-    yield call.target
-    own = setup.loss.target(setup.first.batch)
-    if (
-        isinstance(own, Tensor)
-        and own.numel() == call.target.numel()
-        and torch.equal(own.flatten(), call.target.flatten())
-    ):
-        for batch in setup.batches[1:]:
-            if isinstance(target := setup.loss.target(batch), Tensor):
-                yield target
 
 
 def _reach(call: Call) -> Reach | None:

@@ -96,7 +96,7 @@ def _in_forward(training: Training, number: int, guilty: list[BadModule], rewind
             training.batch_loss(training.batches[number])
         ends = [each for each in tensors_in(returned) if not is_finite(each)]
         if operation := check.producer(ends[0] if ends else None):
-            return _answer("forward", bad.name, operation)
+            return answer("forward", bad.name, operation)
     _again(rewind)
     check = CheckOperations()
     batch = training.loss.placed(training.batches[number])
@@ -105,13 +105,13 @@ def _in_forward(training: Training, number: int, guilty: list[BadModule], rewind
         with check:
             training.loss.loss_of(output, batch)
     if operation := check.producer():
-        return _answer("loss", "", operation)
+        return answer("loss", "", operation)
     _again(rewind)
     with check, training.autocast():
         training.loss(training.batches[number])
     module = guilty[0].name if guilty else ""
     if operation := check.producer():
-        return _answer("forward", module, operation)
+        return answer("forward", module, operation)
     return Culprit("forward", module)
 
 
@@ -126,10 +126,11 @@ def _in_backward(training: Training, number: int, rewind: list[Restore]) -> Culp
         operation = first_bad_node(training.batch_loss(training.batches[number]))
     if operation is None:
         return Culprit("backward", listed(names))
-    return replace(_answer("backward", "", operation), module=f"the backward pass; bad gradients in {listed(names)}")
+    return replace(answer("backward", "", operation), module=f"the backward pass; bad gradients in {listed(names)}")
 
 
-def _answer(moment: str, module: str, operation: Operation) -> Culprit:
+def answer(moment: str, module: str, operation: Operation) -> Culprit:
+    """In terms of the user's code, with the likely reason."""
     backward = moment == "backward"
     source = likely_source(operation.name, operation.operands, operation.result, backward=backward, line=operation.line)
     return Culprit(moment, module, operation.name, operation.line, operation.operands, operation.result, source)
