@@ -104,6 +104,10 @@ class IncidentListener(Collector):
         if self._step != self.context.step:
             self._begin()
         self._coming = losses
+        finished = len(self._check.losses)
+        if finished and all(each.grad is None for each in self.context.layout.parameters):
+            self._micro_batches.discard_finished()  # what they gave was thrown away before anybody stepped
+            self._check.losses = []
 
     def backward_ended(self, ours: bool) -> None:
         losses, self._coming = self._coming, ()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bedside.collect.hooks.replacement import Replacement
+from bedside.errors import say
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
@@ -139,7 +139,7 @@ class Attach:
             self._awaited.clear()
             if os.environ.get("BEDSIDE_DEBUG"):
                 raise
-            print(f"bedside: this training is not watched ({type(error).__name__}: {error})", file=sys.stderr)
+            say(f"bedside: this training is not watched ({type(error).__name__}: {error})")
         finally:
             self._busy = False
 

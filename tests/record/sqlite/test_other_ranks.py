@@ -105,3 +105,9 @@ def test_what_became_of_every_rank_is_known(tmp_path):
     assert run.series("rank_last_time", "1").last_step == 8
     assert run.series("rank_last_time", "1").last > 8.0
     killed.close()
+
+
+def test_a_program_that_ended_without_a_word_was_not_killed(tmp_path):
+    write_share(tmp_path, 0, 3.0).close(finished=True)
+    write_share(tmp_path, 1, 4.0).close()  # as at the end of a program that calls nothing
+    assert [each.last for each in open_run(tmp_path).of("rank_finished")] == [1.0, 1.0]
