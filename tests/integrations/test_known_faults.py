@@ -45,6 +45,29 @@ def test_a_single_number_among_the_arguments_is_not_taken_for_the_batch(tmp_path
     assert not found & {"repeated-batches", "unnormalised-input", "extreme-input"}
 
 
+def test_losses_divided_by_the_tokens_of_the_whole_step_add_up(tmp_path):
+    torch.manual_seed(0)
+    model, losses = nn.Linear(4, 1), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True) as monitor:
+        monitor.combine_losses("sum")
+        for step in range(20):
+            batches = [torch.randn(count + step, 4) for count in (8, 16, 4)]
+            samples = sum(map(len, batches))
+            optimizer.zero_grad()
+            parts = [(model(x) - x.sum(1, keepdim=True)).square().sum() / samples for x in batches]
+            for part in parts:
+                part.backward()
+            optimizer.step()
+            losses.append(sum(part.item() for part in parts))
+        with pytest.raises(bedside.BedsideError, match="No way to combine losses is called 'summ'"):
+            monitor.combine_losses("summ")
+    run = bedside.load(tmp_path / "run")
+    assert run.loss.values == pytest.approx(losses, rel=1e-5)
+    assert set(run.series("micro_batches").values) == {3}
+    assert "unscaled-accumulation" not in {each.name for each in bedside.diagnose(tmp_path / "run").findings}
+
+
 def test_an_optimizer_that_accelerate_has_prepared_can_be_watched(tmp_path):
     accelerate = pytest.importorskip("accelerate")
     model = nn.Linear(4, 1)

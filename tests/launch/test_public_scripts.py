@@ -34,7 +34,8 @@ class Trained:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},  # threads that wait for each other take minutes under load
+            # Under load, threads that wait for each other take minutes, and how many there are changes the last bits.
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
 
     def __truediv__(self, name: str) -> Path:

@@ -44,7 +44,7 @@ from bedside.collect.step.scaler_step import Scaling
 from bedside.collect.step.step_data import StepData
 from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
-from bedside.errors import BadOption, BedsideError, say, warn_safely
+from bedside.errors import BadOption, BedsideError, say, unknown_name, warn_safely
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
 from bedside.monitor import ranks
@@ -332,11 +332,13 @@ class Monitor:
         self._events.note("epoch", {"epoch": self._steps.epoch})
 
     def combine_losses(self, how: Literal["sum", "mean"]) -> None:
-        """How the losses of a step's micro-batches make up its own, where a framework knows; otherwise it is inferred.
+        """How the losses of a step's micro-batches make up the step's, where that is not to be inferred.
 
-        `sum`: each is already divided by the size of the whole step. `mean`: the framework averages the gradients
-        itself, outside of `.grad`.
+        `sum`: each is already divided by the size of the whole step, as in a loop that counts its tokens first. `mean`:
+        gradients are averaged outside of `.grad`, as Keras does.
         """
+        if how not in ("sum", "mean"):
+            raise unknown_name("way to combine losses", str(how), ("sum", "mean"), 'monitor.combine_losses("sum")')
         self._step_rows.accumulation.known_as = how
         self._losses.kept_elsewhere = how == "mean"
 
