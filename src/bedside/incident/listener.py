@@ -1,7 +1,7 @@
 """Follows the moments of every step for the black box and the guard, and keeps the steps that go wrong.
 
-It is a collector like any other, so one that fails is switched off and the training goes on; but it has to follow
-every step, so with a black box or a guard there is no fast path.
+It is a collector like any other, so one that fails is switched off and the training goes on. The black box and the
+guard against spikes have to follow every step, so with them there is no fast path.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class IncidentListener(Collector):
 
     name = "black box"
     sampled = False
-    needs_every_step = True
 
     def __init__(
         self,
@@ -50,6 +49,7 @@ class IncidentListener(Collector):
         announce: Callable[[str], None] = say,
     ) -> None:
         super().__init__(context)
+        self.needs_every_step = black_box is not None or check.needs_every_step
         self._announce = announce
         self._check = check
         self._box = black_box
@@ -84,10 +84,11 @@ class IncidentListener(Collector):
             return
         if self._step != self.context.step:
             self._begin()
-        if self.inputs is None:
-            self.buffers.step_begins()
+        first = self.inputs is None
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
+            if first:
+                self.buffers.step_begins()
             self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
 
     def forward_ended(self, output: Any) -> None:

@@ -166,7 +166,10 @@ class Monitor:
         self._incidents = incidents
         if incidents is not None:
             announce: Callable[[str], None] = (lambda text: None) if quiet else say
-            collectors = [*collectors, lambda context: incidents.listener(context, recorder.run_dir, announce)]
+            make = functools.partial(
+                incidents.listener, run_dir=recorder.run_dir, step=lambda: self.step, announce=announce
+            )
+            collectors = [*collectors, make]
         self._collectors = CollectorSet(collectors, context, self._events.failed)
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
@@ -420,6 +423,8 @@ class Monitor:
         """This step is not a fast-path step after all: the collectors get what they missed of it."""
         if self.fast_path.active:
             self._fast_path_control.leave_fast_path()
+            if self._incidents is not None:
+                self._incidents.guard_last()
 
     def _forward_begins(self, forward: Forward) -> bool:
         """Says whether it is this training's, or another thread's."""
