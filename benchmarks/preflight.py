@@ -37,6 +37,7 @@ from unittest import mock
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "preflight.csv"
 COLUMNS = ("source", "program", "sick", "adapted", "visible", "caught", "right", "failed", "notes", "seconds")
+SOURCES = ("zoo", "healthy", "in_sight", "held_out")
 STEPS = 10  # until the program is stopped: enough batches for every check
 SEED = 0
 
@@ -367,15 +368,27 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _keep(rows: Sequence[dict[str, Any]], sources: Sequence[str]) -> None:
+    """The table on disk, with the rows of these sources replaced."""
+    before: list[dict[str, Any]] = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            before = [row for row in csv.DictReader(file) if row["source"] not in sources]
+    with RESULTS.open("w", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(sorted([*before, *rows], key=lambda row: SOURCES.index(row["source"])))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", metavar="NAME")
-    parser.add_argument("--only", choices=("zoo", "healthy", "in_sight", "held_out"), action="append")
+    parser.add_argument("--only", choices=SOURCES, action="append")
     parser.add_argument("--depth", choices=("fast", "full"), default="fast")
     parser.add_argument("--details", action="store_true", help="show every failed check, but for the held-out programs")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args(arguments)
-    sources = options.only or ("zoo", "healthy", "in_sight", "held_out")
+    sources = options.only or SOURCES
     rows = []
     with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=10) as pool:
         for outcome in pool.imap(run, jobs(sources, options.programs, options.depth)):
@@ -390,11 +403,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"      error: {outcome.error}")
             sys.stdout.flush()
     print(summary(rows))
-    if not options.programs and options.only is None and options.depth == "fast":
-        with RESULTS.open("w", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+    if not options.programs and options.depth == "fast":
+        _keep(rows, sources)
     return 0
 
 
