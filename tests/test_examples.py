@@ -96,7 +96,25 @@ def test_both_trackers_of_the_production_loop_get_the_same_numbers(production):
     assert {"grad_norm/features.0", "update_norm", "lr"} <= set(drawn.keys())
 
 
+def test_the_black_box_names_the_line_and_the_sample(tmp_path):
+    said = printed("black_box.py", str(tmp_path))
+    assert "90 steps, 3 of them skipped" in said
+    assert "weights and running means are finite: True" in said
+    assert "income = x[:, :1].log()" in said
+    assert "The cause is row 0 (index 417 of the data set)" in said
+
+
 def test_preflight_passes_a_healthy_classifier_and_finds_the_softmax():
     told = printed("preflight.py")
     assert " 0 failed" in told
     assert "PRE102 loss-fits-output: cross_entropy takes scores" in told
+
+
+def test_two_ranks_know_the_whole_of_a_sharded_model(tmp_path):
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [*launcher, str(EXAMPLES / "several_ranks.py"), str(tmp_path / "run")]
+    # Not its exit code: gloo's threads now and then abort a process that ends, watched or not.
+    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150).stdout
+    assert "2 ranks, 120 steps" in said
+    assert "accuracy on the samples of all ranks: [" in said
+    assert said.endswith("healthy\n")

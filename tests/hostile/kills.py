@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hostile.programs import TRAINING
+from tests.hostile.programs import TRAINING, boxed
 
 import bedside
 
@@ -37,12 +37,13 @@ class Kill:
     lost_seconds: float
 
 
-def kill_after(folder: Path, seconds: float, pace: str, *, evaluates: bool = False) -> Kill:
+def kill_after(folder: Path, seconds: float, pace: str, *, evaluates: bool = False, black_box: bool = False) -> Kill:
     """Train for so long after the first step, kill, and compare the record with what was reported."""
     reports = folder.with_suffix(".reports")
+    program = TRAINING + (boxed(REPORTING) if black_box else REPORTING)
     with reports.open("wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-c", TRAINING + REPORTING, str(folder), str(PACES[pace]), "evaluates" * evaluates],
+            [sys.executable, "-c", program, str(folder), str(PACES[pace]), "evaluates" * evaluates],
             stdout=said,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )

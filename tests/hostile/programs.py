@@ -31,6 +31,11 @@ def weights():
 """
 
 
+def boxed(program: str) -> str:
+    """The same program with the black box and the guard on."""
+    return program.replace("run_dir=", 'black_box=True, on_nan="skip", run_dir=')
+
+
 def run(
     program: str,
     *arguments: str | Path,

@@ -207,3 +207,20 @@ def test_a_batch_norm_spoils_all_rows_and_the_one_is_still_found(tmp_path):
     again = incident.replay(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 3)), F.cross_entropy)
     assert again.culprit.moment == "input"
     assert again.experiment.rows == (3,)
+
+
+@pytest.mark.parametrize("bad", [[3], [0, 7], [1, 2, 6]])
+def test_rows_that_batch_norm_mixes_are_found_by_halving(tmp_path, bad):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+
+        def forward(self, x):
+            return self.body(torch.cat([(x[:, :1] + 3).log(), x[:, 1:]], 1))
+
+    torch.manual_seed(0)
+    incident = keep(tmp_path, Model(), [a_batch(bad=bad)], F.cross_entropy)
+    again = incident.replay(Model(), F.cross_entropy)
+    assert again.experiment.rows == tuple(bad)
+    assert again.experiment.decides

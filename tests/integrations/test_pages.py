@@ -42,3 +42,6 @@ def test_the_example_of_a_page_runs(tmp_path, page):
     diagnosis = bedside.diagnose(folder)
     assert diagnosis.verdict != "sick", str(diagnosis)
     assert page == "ray" or f"{STEPS[page]} steps" in done.stderr
+    if page == "ray":
+        assert run.owners("rank_loss") == ["0", "1"]  # one record a worker, in the storage that all of them see
+        assert [event.data["world_size"] for event in run.events_of("ranks")] == [2]

@@ -1,6 +1,7 @@
 import numpy as np
 
 from bedside.finding import NotExamined, Severity
+from bedside.record.run import Event
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.testing import a_run
 
@@ -60,3 +61,27 @@ def test_is_a_note_when_that_is_under_adam_or_not_quite_always():
 
 def test_stays_silent_when_clipping_acted_only_at_first():
     assert not gradient_always_clipped.check(a_run(loss=2.0, clip_active=np.r_[np.ones(60), np.zeros(140)]))
+
+
+BY_VALUE = [Event(20, "clipping", {"by": "value", "by_hand": False, "threshold": 1e-4})]
+
+
+def test_warns_when_little_is_left_after_clipping_by_value():
+    run = a_run(
+        loss=2.0,
+        grad_norm=0.42 * NOISE,
+        grad_norm_clipped=0.08 * NOISE,
+        clip_threshold=1e-4,
+        grad_clip_ratio=90 * NOISE,
+        events=BY_VALUE,
+    )
+    [found] = gradient_always_clipped.check(run)
+    assert found.severity == Severity.WARNING
+    assert "clipped by value at 1e-4: of a gradient norm of 0.4" in found.message
+    assert "0.01" in found.try_[0]
+
+
+def test_stays_silent_when_clipping_by_value_takes_little_away():
+    norms = {"grad_norm": 4.2 * NOISE, "grad_norm_clipped": 4.0 * NOISE}
+    run = a_run(loss=2.0, clip_threshold=0.5, grad_clip_ratio=3.0, clip_active=1.0, events=BY_VALUE, **norms)
+    assert not gradient_always_clipped.check(run)

@@ -75,3 +75,18 @@ def test_two_evaluations_are_enough_once_the_commonest_class_is_learnt():
 def test_two_evaluations_are_a_note_of_an_untrained_network_or_of_one_that_knows_more():
     assert two_evaluations(2.0, [0.1, 0.1]) == Severity.NOTE
     assert two_evaluations(0.5, [0.1, 0.4]) == Severity.NOTE
+
+
+def test_speaks_when_the_rare_class_is_never_found():
+    run = a_run(loss=0.1, label_share_max=0.98, val_accuracy=[0.98] * 6, val_recall=[0.0] * 6, steps=300)
+    (finding,) = lopsided_labels.check(run)
+    assert finding.severity is Severity.WARNING
+    assert "val/recall is still 0" in finding.message
+
+
+def test_a_rare_class_that_is_found_now_and_then_is_a_note():
+    run = a_run(
+        loss=0.1, label_share_max=0.98, val_accuracy=[0.98] * 6, val_recall=[0.0, 0, 0.1, 0.2, 0.2, 0.3], steps=300
+    )
+    (finding,) = lopsided_labels.check(run)
+    assert finding.severity is Severity.NOTE

@@ -98,3 +98,10 @@ def test_speaks_when_held_out_errors_never_leave_the_variance_of_the_targets():
 def test_batches_of_a_few_samples_do_not_hide_a_guess():
     noisy = np.log(7) + 0.35 * np.random.default_rng(1).normal(size=500)
     assert loss_at_chance.check(a_run(loss=noisy, config={"classes": 7}))
+
+
+def test_speaks_when_an_absolute_error_stays_far_above_the_deviation_of_the_targets():
+    crawling = list(np.linspace(5000, 4900, 400))
+    (finding,) = loss_at_chance.check(a_run(loss=crawling, config={"target_deviation": 640.0}))
+    assert "times the mean absolute deviation of the targets" in finding.message
+    assert not list(loss_at_chance.check(a_run(loss=crawling, config={"target_deviation": 2600.0})))

@@ -1,7 +1,7 @@
 """The loss of a model that knows nothing: computed where the classes are known, recognised from the value otherwise.
 
 Cross-entropy of a uniform guess over K classes is ln K; the best constant guess reaches the entropy of the labels;
-squared error of the best constant is the variance of the targets.
+squared error of the best constant is the variance of the targets, absolute error about their mean absolute deviation.
 
 >>> print(chance_level({"classes": 10}, 2.31))
 ln 10 = 2.303
@@ -19,7 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
-LEVEL_KEYS = {"label_entropy": "the entropy of the labels", "target_variance": "the variance of the targets"}
+DEVIATION = "the mean absolute deviation of the targets"
+LEVEL_KEYS = {
+    "label_entropy": "the entropy of the labels",
+    "target_variance": "the variance of the targets",
+    "target_deviation": DEVIATION,
+}
 NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
 BESIDE = 0.03  # of the level: what a network that answers the frequencies of the labels is off by
 VERY_NEAR = 0.002  # when it is only recognised: any loss is within half a percent of some ln K one time in ten

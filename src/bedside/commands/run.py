@@ -16,11 +16,25 @@ import click
 @click.option(
     "--run-dir", metavar="DIR", help="A new or empty folder for the record; one under bedside-runs by default."
 )
+@click.option("--black-box", is_flag=True, help="Keep the step that goes wrong, for bedside replay.")
+@click.option(
+    "--on-nan",
+    type=click.Choice(["report", "skip", "stop", "raise"]),
+    default="report",
+    help="What to do before a step whose gradients are not finite.",
+)
 @click.option("--quiet", is_flag=True, help="Print nothing: neither alarms nor the report. The record is kept.")
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def run(
-    module: bool, code: bool, run_dir: str | None, quiet: bool, script: str, args: tuple[str, ...]
+    module: bool,
+    code: bool,
+    run_dir: str | None,
+    black_box: bool,
+    on_nan: str,
+    quiet: bool,
+    script: str,
+    args: tuple[str, ...],
 ) -> Callable[[], None]:
     """Run a training script as python would, and say at the end what is wrong with the training.
 
@@ -38,10 +52,12 @@ def run(
         from bedside.launch.launchers import launcher_command
 
         ours = [*(["--run-dir", run_dir] if run_dir else []), *(["--quiet"] if quiet else [])]
+        ours += [*(["--black-box"] if black_box else []), *(["--on-nan", on_nan] if on_nan != "report" else [])]
         command = launcher_command([script, *args], ours)
         if command is not None:
             return _execute(command)
-    options = Options(folder_for(run_dir), quiet)
+    asked = {**({"black_box": True} if black_box else {}), **({"on_nan": on_nan} if on_nan != "report" else {})}
+    options = Options(folder_for(run_dir), quiet, asked)
     target = Target(script, args, "module" if module else "code" if code else "path")
 
     def launch() -> None:

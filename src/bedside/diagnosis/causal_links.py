@@ -100,8 +100,19 @@ LINKS: tuple[Link, ...] = (
         "gap-from-start erratic-validation overfitting overconfident loss-at-chance noisy-loss",
         "running averages fit no single sample",
     ),
+    *links(
+        "stale-statistics",
+        "gap-from-start erratic-validation overfitting overconfident nothing-generalises worsening-metric",
+        "evaluation normalises by averages that have not arrived",
+    ),
     *links("frozen-untrained", NOT_LEARNING, "random layers pass on little of what is needed"),
     *links("frozen-untrained", "overfitting gap-from-start", "what is left is learnt by heart"),
+    *links(
+        "unbalanced-loss-parts",
+        f"collapsed-reconstruction collapsed-activations silent-parameter {NOT_LEARNING}",
+        "the heavier part wins",
+    ),
+    *links("collapsed-reconstruction", NOT_LEARNING, "the best single answer is as far as it gets"),
     # The data.
     *links(
         "unreachable-target",

@@ -9,7 +9,7 @@ is claimed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from bedside.training.nonfinite.values import is_finite
 from bedside.training.step import Training
 
 MAX_BACKWARDS = 256  # one for each sample whose gradient is looked at: those with the largest losses
+MAX_PARTS = 64  # of a batch that are run to find the rows that spoil it: enough for five among a few hundred
 AGREES = 1e-4  # relative: the order of a sum in float32
 IGNORED = -100  # the label that torch's losses leave out
 
@@ -75,6 +76,26 @@ def bad_rows(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[int]:
         if not all(is_finite(each) for each in gradients if each is not None):
             found.append(row)
     return found
+
+
+def by_halving(rows: Sequence[int]) -> Generator[list[int], bool, list[int]]:
+    """The rows that spoil a batch, found by running parts of it: yields the rows to run next, and is sent whether that
+    was finite. For batches whose rows cannot be told apart from outside, as batch norm mixes them."""
+    sound: list[int] = []
+    spoilt: list[int] = []
+    waiting = [list(rows)]
+    for _ in range(MAX_PARTS):
+        if not waiting:
+            return sorted(spoilt)
+        part = waiting.pop(0)
+        # One row alone is what batch norm refuses, so it gets one for company that is known to be sound.
+        if (yield part if len(part) > 1 else [*part, *sound[:1]]):
+            sound += part
+        elif len(part) == 1:
+            spoilt += part
+        else:
+            waiting += [part[: len(part) // 2], part[len(part) // 2 :]]
+    return []
 
 
 def row_losses(loss: KeptLoss, output: Any, batch: KeptBatch) -> list[Tensor]:

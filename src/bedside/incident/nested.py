@@ -91,8 +91,9 @@ class Packing:
             return self._leave_out(tensor, at)
         key = (values.data_ptr(), values.dtype, values.device, tuple(values.shape), values.stride())
         if not values.numel() or key not in self._names:
-            self._names[key] = at
-            self.tensors[at] = values
+            name = at.encode("utf-8", "backslashreplace").decode()  # the file takes no half characters
+            self._names[key] = name
+            self.tensors[name] = values
         return {IS: "tensor", "name": self._names[key], "device": values.device.type}
 
     def _array(self, value: np.ndarray[Any, Any], at: str) -> Any:

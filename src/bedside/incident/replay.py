@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from bedside.incident.attribution import bad_rows, shares
+from bedside.incident.attribution import bad_rows, by_halving, shares
 from bedside.incident.capture import stack
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch, KeptLoss, autocast_of
@@ -143,8 +143,13 @@ class _Again:
         rows = bad_rows(self._training, self._loss, batch)
         if len(rows) < batch.rows:
             return rows
-        # All of them: one sample has spoilt the others, as batch norm lets it. Which ones fail on their own?
-        return [row for row in range(batch.rows) if not self._is_sound(batch.only([row]))]
+        search = by_halving(range(batch.rows))  # all of them: one sample has spoilt the others
+        try:
+            part = next(search)
+            while True:
+                part = search.send(self._is_sound(batch.only(part)))
+        except StopIteration as found:
+            return list(found.value)
 
     def _is_sound(self, batch: KeptBatch) -> bool:
         try:

@@ -25,7 +25,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from bedside.collect.hooks.torch_patches import LOSSES
 from bedside.errors import BedsideError
-from bedside.incident.attribution import rows_not_finite
+from bedside.incident.attribution import by_halving, rows_not_finite
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch
 from bedside.incident.matching import refuse_another, replayable_batches
@@ -125,18 +125,21 @@ class _Loop:
         yield from self._suspect(batches[bad], outcome.losses[bad])
 
     def _suspect(self, batch: KeptBatch, whole: float) -> Any:
-        """The step without the rows that are not finite, or else without the one that halving finds."""
+        """The step without the rows that are not finite, or else without those that halving finds."""
         every = list(range(batch.rows))
         rows = rows_not_finite((batch.inputs, batch.keywords, batch.target), batch.rows)
         rows = rows or rows_not_finite(self._output, batch.rows)
         if not rows or len(rows) == batch.rows:
-            rows = every
-            while len(rows) > 1:
-                half = rows[: len(rows) // 2]
-                outcome: Outcome = yield Pass([batch.only([each for each in every if each not in half])])
-                rows = half if outcome.is_finite else rows[len(rows) // 2 :]
+            search = by_halving(every)
+            part = next(search)
+            try:
+                while True:
+                    outcome: Outcome = yield Pass([batch.only(part)])
+                    part = search.send(outcome.is_finite)
+            except StopIteration as found:
+                rows = found.value
         others = [each for each in every if each not in rows]
-        if others:
+        if rows and others:
             rest: Outcome = yield Pass([batch.only(others)])
             names = tuple(batch.sample(row) for row in rows)
             experiment = Experiment(tuple(rows), names, whole, rest.losses[0], rest.is_finite)

@@ -48,6 +48,7 @@ class Flusher:
         self._categories.collect()
         losses = self._step_rows.flush()
         self._events.accumulation(self._step_rows.divided)
+        self._events.clipping(self._step_rows.clipping)
         self._collectors.each(self._collect_rows)
         learnt, self._context.facts = self._context.facts, {}
         self._recorder.facts(learnt)

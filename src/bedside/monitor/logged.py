@@ -13,7 +13,7 @@ from bedside.naming.resolve import key_of, resolve, within_validation
 from bedside.record.run import Key
 
 IGNORE = "-"
-Write = Callable[[int, Key, float], None]
+Write = Callable[[int, Key, float, float | None], None]  # the last: samples behind a mean over all ranks
 
 
 class LoggedMetrics:
@@ -24,6 +24,7 @@ class LoggedMetrics:
         self._mapping = mapping  # the user's own names for ours, from the settings; `-` for what is to be left out
         self._recorded_here = recorded_here  # whether the monitor itself reads this series
         self._evaluation: dict[Key, tuple[float, float]] | None = None  # sum and weight, while one is under way
+        self._reduced: set[Key] = set()  # of these, what is to be averaged over all ranks
 
     def begin_evaluation(self) -> None:
         self._evaluation = {}
@@ -32,9 +33,9 @@ class LoggedMetrics:
         """What was logged several times within it is written once, as the mean."""
         sums, self._evaluation = self._evaluation or {}, None
         for key, (total, weight) in sums.items():
-            self._write(step, key, total / weight)
+            self._write(step, key, total / weight, weight if key in self._reduced else None)
 
-    def log(self, given: Mapping[str, Any], step: int, n: float | None) -> list[str]:
+    def log(self, given: Mapping[str, Any], step: int, n: float | None, reduce: bool = False) -> list[str]:
         """Write these numbers at this step, or at the earlier one that they name; returns the vitals they are.
 
         All of them are read before the first is written: either everything is kept, or nothing.
@@ -49,13 +50,14 @@ class LoggedMetrics:
         at = _step_named(axes, step)
         for name, value in axes.items():
             if axis_kind(name) != "step":
-                self._write(at, ("epoch" if axis_kind(name) == "epoch" else plain(name), ""), value)
+                self._write(at, ("epoch" if axis_kind(name) == "epoch" else plain(name), ""), value, None)
         for key, value in numbers.items():
             if self._evaluation is not None:
+                (self._reduced.add if reduce else self._reduced.discard)(key)
                 total, count = self._evaluation.get(key, (0.0, 0.0))
                 self._evaluation[key] = (total + value * weight, count + weight)
             else:
-                self._write(at, key, value)
+                self._write(at, key, value, weight if reduce else None)
         return [vital for vital, _ in numbers]
 
     def _keys(self, names: list[str]) -> list[tuple[str, Key]]:

@@ -22,6 +22,7 @@ from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
 from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
 from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
 from bedside.collect.model.watched_parameters import Parameters
@@ -45,6 +46,7 @@ from bedside.diagnosis.engine import examine
 from bedside.errors import BadOption, BedsideError, say, warn_safely
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
+from bedside.monitor import ranks
 from bedside.monitor.alarms import SHARE, AlarmPrinter, Alarms
 from bedside.monitor.flushing import Flusher
 from bedside.monitor.logged import LoggedMetrics
@@ -113,6 +115,7 @@ class Monitor:
         store: Store,
         *,
         rank: int = 0,
+        first_step: int | None = None,
         gradients: bool = True,
         updates: bool = True,
         by_parameter: bool = False,
@@ -129,7 +132,7 @@ class Monitor:
         self.model = model
         self.optimizers = list(optimizers)
         self.rank = rank
-        self._recorder = recorder = Recorder(store, rank)
+        self._recorder = recorder = Recorder(store, rank, first_step)
         self._events = RunEvents(recorder, lambda: self.step)
         self._printer = AlarmPrinter(on_finding, silent=quiet)
         settings = settings or Settings()
@@ -138,6 +141,7 @@ class Monitor:
         self._off: str = ""
         self._timed = False  # by whoever called
         self._closed = False
+        self._ended_by: BaseException | None = None
         self._pid = os.getpid()
         self._validating = False
         self._gradient_order = GradientOrder()
@@ -145,7 +149,7 @@ class Monitor:
         layout = lay_out(model)
         self._queue = DeviceQueue()
         self._intervals = Intervals()
-        self._budget = Budget(self._intervals, budget, fixed=_several_ranks())
+        self._budget = Budget(self._intervals, budget, fixed=ranks.several_ranks())
         self._categories = Categories(self._queue)
         self._categories_reported_at = 0  # the step of the last report
         self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
@@ -160,6 +164,9 @@ class Monitor:
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
         recorder.facts(config or {})
+        described = ranks.described(model, rank)
+        if described:
+            recorder.join_ranks(described)
         self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
         self.fast_path = FastPath(
             self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
@@ -202,11 +209,10 @@ class Monitor:
         )
         step_rows.start_counting(layout)
         self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
-        self._handles += [
-            each.register_step_post_hook(without_nested_steps(self.fast_path.after_step, each))
-            for each in self.optimizers
-        ]
+        self._step_end_hooks = {id(each): self._hook_step_end(each) for each in self.optimizers}
         self._fast_path_control.hook_step_begins()
+        self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
+        self._new_optimizer = False  # whose hooks are still to be put on
         if incidents is not None:
             self._handles += incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
@@ -229,16 +235,21 @@ class Monitor:
         return self._fast_path_control.step
 
     @_called_by_user
-    def log(self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, **more: Any) -> None:
+    def log(
+        self, metrics: Mapping[str, Any] | None = None, /, *, n: float | None = None, reduce: bool = False, **more: Any
+    ) -> None:
         """Whatever else you know: `monitor.log(val_loss=0.3, accuracy=0.91)`.
 
         Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
         A name without a split is a validation metric when it is logged together with one that has it, or inside
         `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
         `step=`, `epoch=` and `tokens=` say when, and are no metrics.
+
+        With several ranks, what rank 0 logs is shown. `reduce=True` shows the mean over the samples of all ranks
+        instead: every rank logs its own mean and its own `n`. No rank waits for another; readers add them up.
         """
         self._still_open("log")
-        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n)
+        vitals = self._logged.log({**(metrics or {}), **more}, self._events.step, n, reduce)
         self._collectors.notify("metrics_logged", vitals)
 
     @_called_by_user
@@ -333,6 +344,8 @@ class Monitor:
         atexit.unregister(self._at_exit)
         self._detach()
         try:
+            if self._ended_by is not None and ranks.several_ranks():
+                self._events.note("ended", ranks.ending(self._ended_by))
             self._finish()
             self._recorder.end_forwarding(self._events.step, self._ending)
         finally:
@@ -360,6 +373,7 @@ class Monitor:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if error is not None:
+            self._ended_by = error
             self.training_failed(error)
         try:
             self.close(finished=kind is None)
@@ -386,6 +400,27 @@ class Monitor:
         if forward.grad and not forward.validating:
             self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
+
+    @_unharmed
+    def optimizer_made(self, optimizer: Optimizer) -> None:
+        self.leave_fast_path()  # its first step must not go by unseen
+        self._rebuilt.made(optimizer)
+
+    def _hook_step_end(self, optimizer: Optimizer) -> Any:
+        return optimizer.register_step_post_hook(without_nested_steps(self.fast_path.after_step, optimizer))
+
+    @_unharmed
+    def _adopt(self, old: Optimizer, new: Optimizer) -> None:
+        """The trainer has built its optimizer anew: the new one is watched in the place of the old one."""
+        self.leave_fast_path()
+        facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
+        self._events.note("optimizer_rebuilt", facts)
+        self._step_end_hooks.pop(id(old)).remove()
+        self._step_end_hooks[id(new)] = self._hook_step_end(new)
+        self.optimizers[:] = [new if each is old else each for each in self.optimizers]  # collectors look at this list
+        self._steps.replace(old, new)
+        self._parameters.check_coverage()
+        self._new_optimizer = True
 
     @_unharmed
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -458,6 +493,11 @@ class Monitor:
     def _step_ended(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         closure = has_closure(args, kwargs)
         self._collectors.notify("step_ended", optimizer, closure)
+        self._rebuilt.stepped(optimizer)
+        if self._new_optimizer:  # not sooner: torch goes through its hooks when a step begins
+            self._new_optimizer = False
+            self._fast_path_control.unhook_step_begins()
+            self._fast_path_control.hook_step_begins()
         self._steps.after(optimizer, closure)
 
     @_unharmed
@@ -511,7 +551,7 @@ class Monitor:
             self._looked_over = self._flushes.last
             self._parameters.look_over()
         if self.rank == 0 and self.step and (final or self._alarms.due(self.step - 1, losses)):
-            self._budget.alarm_seconds += self._alarms.look(self._flusher.parameters, final=final)
+            self._budget.alarm_seconds += self._alarms.look(self._prepare_look, final=final)
         self._recorder.commit_if_due()
         if self._incidents is not None:
             self._incidents.recorded(self._committed)
@@ -523,6 +563,10 @@ class Monitor:
             self._flusher.parameters()
             self._events.note("cost", self._budget.described())
             self._recorder.commit()
+
+    def _prepare_look(self) -> None:
+        self._flusher.parameters()
+        self._recorder.pick_up()
 
     def _committed(self) -> Run:
         self._recorder.commit()
@@ -541,7 +585,8 @@ class Monitor:
             )
 
     def _on_alarm(self, finding: Finding) -> None:
-        self._intervals.start_dense_sampling(self.step)
+        if not ranks.several_ranks():  # which steps are read is decided by their number alone, on all ranks alike
+            self._intervals.start_dense_sampling(self.step)
         self._recorder.finding(self._events.step, finding)
         self._printer.say(finding)
 
@@ -553,6 +598,9 @@ class Monitor:
             self._incidents.end()
         self._collectors.each(lambda c: c.end())
         patches.remove_monitor(self)
+        self._rebuilt.close()
+        self._handles += self._step_end_hooks.values()
+        self._step_end_hooks = {}
         while self._handles:
             self._handles.pop().remove()
         self._fast_path_control.unhook_step_begins()
@@ -570,6 +618,7 @@ class Monitor:
     def _at_exit(self) -> None:
         crashed = getattr(sys, "last_type", None)
         if (error := getattr(sys, "last_value", None)) is not None:
+            self._ended_by = error
             self.training_failed(error)
         self.close(finished=False if crashed else None)
         if crashed is not None and issubclass(crashed, KeyboardInterrupt):
@@ -581,7 +630,3 @@ def _end_by_interrupt() -> None:
     code from text meanwhile, as importing a module with dataclasses for the report does. This reminds it."""
     with suppress(KeyboardInterrupt):
         exec("raise KeyboardInterrupt")
-
-
-def _several_ranks() -> bool:
-    return int(os.environ.get("WORLD_SIZE", 1)) > 1

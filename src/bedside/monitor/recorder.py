@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.finding import Finding
+from bedside.monitor.shared_numbers import SharedNumbers
 from bedside.naming.settle import settle
+from bedside.record.across_ranks import weight_of
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run
 from bedside.record.secrets import without_secrets
@@ -29,22 +31,37 @@ STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_sca
 class Recorder:
     """Takes rows, single numbers, events and facts; what was noted before a resume is in both places as well."""
 
-    def __init__(self, store: Store, rank: int) -> None:
+    def __init__(self, store: Store, rank: int, first_step: int | None = None) -> None:
         self.run_dir = store.path.parent
-        self.first_step = store.last_step + 1
+        self.first_step = store.last_step + 1 if first_step is None else first_step
+        self._resumed = store.segment > 0
         self._store = store
         self._rank = rank
         self._growing = GrowingRun(str(self.run_dir))
         self.forwarding: Forwarding | None = None
+        self._shared: SharedNumbers | None = None
+
+    def join_ranks(self, described: Mapping[str, Any]) -> None:
+        """This is one of several ranks: what all need to know about it is written down with every start."""
+        self._shared = SharedNumbers(self.run_dir, self._rank, sharded=bool(described["sharded"]))
+        self.event(self.first_step, "ranks", described)
+
+    def pick_up(self) -> None:
+        """What the other ranks have written of numbers that all share goes where this rank's own numbers go."""
+        if self._shared is not None and self._rank == 0:
+            self._store.commit()
+            self._shared.pick_up(self._whole_rows, lambda step, key, value: self._show(step, *key, value))
 
     def replay(self) -> None:
         """What a resumed run noted earlier."""
-        if self.first_step > 0:
-            replay(self.run_dir, self._growing, self._rank)
+        if self._resumed and self.first_step > 0:
+            shared = self._shared.takes if self._shared is not None else lambda columns: False
+            replay(self.run_dir, self._growing, self._rank, before=self.first_step, shared=shared)
 
     def view(self) -> Run:
-        """The run as it grows, in memory."""
-        return settle(self._growing.run())
+        """The run as it grows, in memory; on rank 0 beside what the other ranks recorded lately."""
+        run = self._growing.run()
+        return settle(run if self._shared is None or self._rank else self._shared.beside(run))
 
     def recorded(self) -> Run:
         """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
@@ -63,7 +80,11 @@ class Recorder:
     ) -> None:
         keys, at = tuple(columns), np.asarray(steps, np.int64)
         self._store.rows(self._store.declare(name, keys, dtype), at, times, values)
-        self._growing.append(keys, at, values)
+        if self._shared is None or not self._shared.takes(keys):
+            self._whole_rows(keys, steps, values)
+
+    def _whole_rows(self, keys: tuple[Key, ...], steps: list[int], values: NDArray[np.float64]) -> None:
+        self._growing.append(keys, np.asarray(steps, np.int64), values)
         if self.forwarding is not None:
             self.forwarding.rows(keys, steps, values)
 
@@ -71,13 +92,22 @@ class Recorder:
         """Whether the monitor itself reads this series, step by step (before the first rows: whether it would)."""
         return key[0] in STEP_VITALS and (self._growing.has_rows(key) or not self._growing.has_rows(CLOCK))
 
-    def logged(self, step: int, key: Key, value: float) -> None:
-        """One number that the user logged."""
-        self.metric(step, key[0], value, key[1])
+    def logged(self, step: int, key: Key, value: float, samples: float | None = None) -> None:
+        """One number that the user logged; with `samples`, the mean of so many, to be averaged over all ranks."""
+        if samples is None or self._shared is None:
+            self.metric(step, key[0], value, key[1])
+            return
+        self._store.metric(step, key[0], value, key[1])
+        weight, name = weight_of(key)
+        self._store.metric(step, weight, samples, name)
+        self._shared.takes_metric(key)
 
     def metric(self, step: int, vital: str, value: float, owner: str = "", *, live: bool = True) -> None:
         """One number; not `live`: there are too many of its kind to keep in memory."""
         self._store.metric(step, vital, value, owner)
+        self._show(step, vital, owner, value, live=live)
+
+    def _show(self, step: int, vital: str, owner: str, value: float, *, live: bool = True) -> None:
         if live:
             self._growing.metric(step, vital, value, owner)
         if self.forwarding is not None:

@@ -25,6 +25,7 @@ class RunEvents:
         self._recorder = recorder
         self._next_step = next_step
         self._covered: Mapping[str, Any] = {}
+        self._clipping: tuple[str, bool] | None = None  # what was last said about it
         self._divided: bool | None = None  # what was last said about micro-batches
         self._blind_reported = False
 
@@ -47,6 +48,12 @@ class RunEvents:
         if divided is not self._divided:
             self._divided = divided
             self.note("accumulation", {"divided": divided})
+
+    def clipping(self, how: Mapping[str, Any]) -> None:
+        """Gradients are clipped by value, or by the loop itself, where that is news."""
+        if how and (how["by"], how["by_hand"]) != self._clipping:
+            self._clipping = (how["by"], how["by_hand"])
+            self.note("clipping", how)
 
     def unused_gradients(self, backwards: int) -> None:
         """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""

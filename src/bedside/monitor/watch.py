@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,16 @@ from bedside.errors import BadModel, BadOption, BedsideError, say, unknown_name
 from bedside.finding import Finding
 from bedside.incident.black_box import BlackBox
 from bedside.incident.incidents import Incidents, incidents_of
+from bedside.monitor import ranks
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
+from bedside.monitor.resuming import is_new_rank, next_step, optimizer_steps
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
 
-RUNS = Path("bedside-runs")
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS} | {BY_PARAMETER[0]}
 NEEDS_UPDATES = {vital for vital, _ in MOVES} | set(BY_PARAMETER[1:])
 
@@ -41,6 +41,7 @@ def watch(
     *,
     run_dir: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    step: int | None = None,
     vitals: Sequence[str] | None = None,
     budget: float | None = 0.01,
     histograms: bool = False,
@@ -62,7 +63,9 @@ def watch(
         model: The model, wrapped (DDP, torch.compile) or not.
         optimizer: Its optimizer, or several (a GAN has two).
         run_dir: A new or empty folder for the record; by default one under `bedside-runs/`.
-        resume: The folder of an earlier run to continue, on the same step axis.
+        resume: The folder of an earlier run to continue, on the same step axis. Load the checkpoint first.
+        step: The number of the step that comes next. By default 0; after a resume what the optimizer has counted, or
+            else the step after the last that was recorded.
         vitals: Record only these (see docs/vitals.md); by default everything.
         budget: The share of the step time that watching may take after the first steps, which are recorded in full.
             None records everything at every step.
@@ -99,6 +102,7 @@ def watch(
             optimizer,
             run_dir,
             resume,
+            step,
             vitals,
             budget,
             histograms,
@@ -111,7 +115,7 @@ def watch(
             incidents,
             probes,
         )
-        if serve and _rank() == 0:
+        if serve and ranks.rank() == 0:
             start_live_page(monitor.run_dir)
         return monitor
     except BedsideError as error:
@@ -123,6 +127,7 @@ def _watch(
     optimizer: Any,
     run_dir: Any,
     resume: Any,
+    step: int | None,
     vitals: Sequence[str] | None,
     budget: float | None,
     histograms: bool,
@@ -139,10 +144,11 @@ def _watch(
     _check_sinks(sinks)
     _check_model(model)
     _check_budget(budget)
+    _check_step(step)
     _check_flags(by_parameter=by_parameter, loss_falls=loss_falls)
     wanted = _wanted(vitals)
     settings = settings_for(*[place for place in (run_dir, resume) if place is not None])
-    rank = _rank()
+    rank = ranks.rank()
     if run_dir is not None and resume is not None:
         raise BadOption(
             f"Both run_dir={os.fspath(run_dir)!r} and resume={os.fspath(resume)!r} were given.",
@@ -150,19 +156,21 @@ def _watch(
             try_=f"bedside.watch(model, optimizer, resume={os.fspath(resume)!r})",
         )
     _close_older(model, quiet)
-    if resume is not None:
-        store = Store.resume(Path(resume), rank)
-    else:
-        store = Store.create(Path(run_dir) if run_dir is not None else _new_folder(rank), rank)
+    folder = Path(resume or run_dir or ranks.new_folder())
+    again = resume is not None or ranks.restarted(folder, rank)
+    store = Store.resume(folder, rank) if again and not is_new_rank(folder, rank) else Store.create(folder, rank)
     try:
+        if step is None and again:
+            step = next_step(folder, optimizers[0])
         store.environment(environment(device=_device(model), seed=torch.initial_seed()))
         return Monitor(
             model,
             optimizers,
             store,
             rank=rank,
+            first_step=step,
             config={
-                **_known_about(model, optimizers),
+                **_known_about(model, optimizers, again),
                 **({} if loss_falls else {"loss_falls": False}),
                 **(config or {}),
             },
@@ -180,7 +188,7 @@ def _watch(
             probes=probes,
         )
     except BaseException:  # what cannot be watched must not leave a folder that refuses the next attempt
-        store.close(finished=False) if resume is not None else store.discard()
+        store.close(finished=False) if again else store.discard()
         raise
 
 
@@ -247,6 +255,15 @@ def _check_budget(budget: Any) -> None:
         )
 
 
+def _check_step(step: Any) -> None:
+    if step is not None and not (isinstance(step, int) and step >= 0):
+        raise BadOption(
+            f"step={step!r} is not the number of a step.",
+            expected="a whole number from 0 on: how many steps were made before",
+            try_="bedside.watch(model, optimizer, resume='runs/a', step=checkpoint['step'])",
+        )
+
+
 def _check_flags(**flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
@@ -269,34 +286,15 @@ def _wanted(vitals: Sequence[str] | None) -> set[str] | None:
     return set([vitals] if isinstance(vitals, str) else vitals)
 
 
-def _rank() -> int:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank()
-    return int(os.environ.get("RANK", 0))
-
-
-def _new_folder(rank: int) -> Path:
-    """A folder no other run has. All ranks of one launch must find the same one without talking to each other."""
-    if "RANK" in os.environ and "MASTER_PORT" in os.environ:
-        run = os.environ.get("TORCHELASTIC_RUN_ID", "run")
-        return RUNS / f"{run}-{os.environ['MASTER_PORT']}-{os.getppid()}"
-    stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
-    folder = RUNS / stamp
-    number = 2
-    while folder.exists():
-        folder = RUNS / f"{stamp}_{number}"
-        number += 1
-    return folder
-
-
 def _device(model: nn.Module) -> str:
     return str(next(model.parameters()).device)
 
 
-def _known_about(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
+def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool) -> dict[str, Any]:
     plain = (bool, int, float, str)
     return {
         "model": type(unwrapped(model)).__name__,
+        **({"optimizer_steps_before": counted} if (counted := optimizer_steps(optimizers[0])) and not again else {}),
         **parameter_counts(model),
         "optimizers": [
             {

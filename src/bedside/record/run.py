@@ -74,6 +74,7 @@ class Run:
         self.finished = finished  # True: it ended by itself; None: nobody knows
         self._loaded: dict[Key, Series] = {(s.vital, s.owner): s for s in series}
         self._keys: list[Key] = list(keys) if keys is not None else list(self._loaded)
+        self._known = frozenset(self._keys)
         self._load = load
         self._by_prefix: dict[str, list[Key]] = {}
         self._by_vital: dict[str, list[str]] = {}
@@ -112,7 +113,7 @@ class Run:
             if not found:
                 raise unknown_name("series", pattern, self.keys(), try_="run.keys()")
             chosen.update(dict.fromkeys(found))
-        self._fetch([key for key in chosen if key not in self._loaded])
+        self.fetch(list(chosen))
         return [self.series(*key) for key in chosen]
 
     def to_dict(self, *patterns: str) -> dict[str, dict[str, list[float]]]:
@@ -151,7 +152,7 @@ class Run:
 
         def load(keys: Sequence[Key]) -> Iterable[Series]:
             wanted = [back.get(key, key) for key in keys]
-            self._fetch([key for key in wanted if key not in self._loaded])
+            self.fetch(wanted)
             found = [self.series(*key) for key in wanted]
             return [Series(*key, each.steps, each.values) for key, each in zip(keys, found, strict=True)]
 
@@ -185,15 +186,15 @@ class Run:
         """One series; an empty one if it was never read."""
         key = (vital, owner)
         if key not in self._loaded:
-            if owner not in self._by_vital.get(vital, []):
+            if key not in self._known:
                 return Series(vital, owner)
-            self._fetch([key])
+            self.fetch([key])
         return self._loaded[key]
 
     def of(self, vital: str) -> list[Series]:
         """The per-module series of a vital, in model order, fetched in one go."""
         keys = [(vital, owner) for owner in self.owners(vital)]
-        self._fetch([key for key in keys if key not in self._loaded])
+        self.fetch(keys)
         return [self._loaded[key] for key in keys]
 
     def matching(self, prefix: str) -> list[Series]:
@@ -201,12 +202,12 @@ class Run:
         keys = self._by_prefix.get(prefix)
         if keys is None:  # many rules ask for the same few
             keys = self._by_prefix[prefix] = [key for key in self._keys if key[0].startswith(prefix)]
-        self._fetch([key for key in keys if key not in self._loaded])
+        self.fetch(keys)
         return [self._loaded[key] for key in keys]
 
     def fetch_scalars(self) -> None:
         """Read the series of the whole run, those that nobody owns, in one pass; one at a time each costs a pass."""
-        self._fetch([key for key in self._keys if not key[1] and key not in self._loaded])
+        self.fetch([key for key in self._keys if not key[1]])
 
     @property
     def loss(self) -> Series:
@@ -231,7 +232,9 @@ class Run:
     def events_of(self, kind: str) -> list[Event]:
         return [event for event in self.events if event.kind == kind]
 
-    def _fetch(self, keys: Sequence[Key]) -> None:
+    def fetch(self, keys: Sequence[Key]) -> None:
+        """Read these series in one pass; those that are there already are not read again."""
+        keys = [key for key in keys if key in self._known and key not in self._loaded]
         if not keys or self._load is None:
             return
         for series in self._load(keys):

@@ -116,6 +116,11 @@ BATCH_VARIATION = Vital(
 UNIT_VARIATION = Vital(
     "unit_variation", "forward", "How much the output differs between units, as a share of its RMS.", per="module"
 )
+RECONSTRUCTION_VARIATION = Vital(
+    "reconstruction_variation",
+    "loss",
+    "Of an autoencoder: how much outputs differ between samples, as a share of how much the samples do.",
+)
 DEAD_FRACTION = Vital(
     "dead_fraction", "forward", "Share of a ReLU-like layer's units that no recent batch activated.", per="module"
 )
@@ -148,6 +153,18 @@ RANK_LOSS = Vital("rank_loss", "loss", "The training loss of every rank.", per="
 RANK_PARAM_NORM = Vital("rank_param_norm", "after optimizer.step", "The weights' norm on every rank.", per="rank")
 RANK_INITIAL_NORM = Vital(
     "rank_initial_norm", "before the first step", "The weights' norm on every rank, before the first step.", per="rank"
+)
+RANK_BATCH_GROUP = Vital(
+    "rank_batch_group", "before the first step", "The lowest rank that gets the same batches on purpose.", per="rank"
+)
+RANK_LAST_TIME = Vital(
+    "rank_last_time", "the end", "When the record of every rank was last written to.", per="rank", unit="s"
+)
+RANK_FINISHED = Vital(
+    "rank_finished",
+    "the end",
+    "How every rank ended: 1 by itself, 0.5 when others were lost, 0 by an exception, -1 never closed.",
+    per="rank",
 )
 RANK_DATA_WAIT = Vital("rank_data_wait", "forward", "The wait for data of every rank.", per="rank", unit="s")
 RANK_STEP_TIME = Vital("rank_step_time", "optimizer.step", "The step time of every rank.", per="rank", unit="s")
@@ -203,6 +220,7 @@ VITALS: dict[str, Vital] = {
         NONFINITE_ACTIVATIONS,
         BATCH_VARIATION,
         UNIT_VARIATION,
+        RECONSTRUCTION_VARIATION,
         DEAD_FRACTION,
         DEAD_UNITS,
         DYING_UNITS,
@@ -218,6 +236,9 @@ VITALS: dict[str, Vital] = {
         RANK_LOSS,
         RANK_PARAM_NORM,
         RANK_INITIAL_NORM,
+        RANK_BATCH_GROUP,
+        RANK_LAST_TIME,
+        RANK_FINISHED,
         RANK_DATA_WAIT,
         RANK_STEP_TIME,
         LOSS_BY_CATEGORY,

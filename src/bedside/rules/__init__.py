@@ -12,6 +12,7 @@ from bedside.rules.category_gap import category_gap
 from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.rules.collapsed_activations import collapsed_activations
 from bedside.rules.collapsed_attention import collapsed_attention
+from bedside.rules.collapsed_reconstruction import collapsed_reconstruction
 from bedside.rules.constant_loss import constant_loss
 from bedside.rules.damped_step import damped_step
 from bedside.rules.dead_layer import dead_layer
@@ -43,6 +44,7 @@ from bedside.rules.loss_scale_collapse import loss_scale_collapse
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.rules.lost_progress import lost_progress
+from bedside.rules.lost_rank import lost_rank
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.rules.missing_warmup import missing_warmup
@@ -75,6 +77,7 @@ from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
 from bedside.rules.stale_optimizer import stale_optimizer
+from bedside.rules.stale_statistics import stale_statistics
 from bedside.rules.stalled_loss import stalled_loss
 from bedside.rules.step_without_gradient import step_without_gradient
 from bedside.rules.still_falling import still_falling
@@ -85,6 +88,7 @@ from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.swallowed_updates import swallowed_updates
 from bedside.rules.symmetric_units import symmetric_units
 from bedside.rules.training_in_eval_mode import training_in_eval_mode
+from bedside.rules.unbalanced_loss_parts import unbalanced_loss_parts
 from bedside.rules.unbounded_negative_loss import unbounded_negative_loss
 from bedside.rules.uncovered_parameter import uncovered_parameter
 from bedside.rules.underfitting import underfitting
@@ -124,6 +128,7 @@ CATALOGUE: tuple[Rule, ...] = (
     unbounded_negative_loss,
     lost_progress,
     wrong_initial_loss,
+    unbalanced_loss_parts,
     overfitting,
     underfitting,
     gap_from_start,
@@ -162,6 +167,7 @@ CATALOGUE: tuple[Rule, ...] = (
     growing_activations,
     collapsed_attention,
     symmetric_units,
+    collapsed_reconstruction,
     missing_warmup,
     schedule_ended_early,
     unfinished_schedule,
@@ -185,6 +191,7 @@ CATALOGUE: tuple[Rule, ...] = (
     stochastic_evaluation,
     single_sample_batchnorm,
     frozen_untrained,
+    stale_statistics,
     nonfinite_input,
     extreme_input,
     unnormalised_input,
@@ -200,6 +207,7 @@ CATALOGUE: tuple[Rule, ...] = (
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,
+    lost_rank,
 )
 
 

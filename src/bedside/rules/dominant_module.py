@@ -47,6 +47,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.clipping import clips_by_value
 from bedside.analysis.leaf_modules import leaves, owner_sizes
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly
@@ -79,7 +80,7 @@ class Limits:
 @rule("GRD105", severity=Severity.WARNING, needs=[GRAD_NORM.per_owner, CLIP_THRESHOLD], limits=Limits())
 def dominant_module(run: Run, limits: Limits) -> Iterator[Finding]:
     modules = leaves(run, GRAD_NORM)
-    if len(modules) < limits.leaves:
+    if len(modules) < limits.leaves or clips_by_value(run):  # where one module's size costs no other anything
         return
     if len(modules[0]) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm per module, has {len(modules[0])}")

@@ -11,7 +11,7 @@ frozen for a first phase was never thawed.
 
 ## How it decides
 torch fills linear and convolutional weights evenly up to one over the root of the inputs, and embeddings with normal
-numbers of spread one. Trained weights have left that shape. Copies that follow the model change, and are not meant.
+numbers of one spread. Trained weights have left that shape. Copies that follow the model change, and are not meant.
 
 ## When it is wrong
 Random features on purpose: reservoirs, random projections, the fixed network of random network distillation.

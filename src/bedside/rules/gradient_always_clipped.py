@@ -12,8 +12,9 @@ divides by the gradient's own size, so there a steady cut is nearly harmless; on
 The share of clipped steps after the first tenth of the run and in its second half: above `often` it is a note. It is a
 warning when the share is `nearly_all` and the norm `above` times the threshold at the median, unless the optimizer is
 known to divide by the gradient's own size. Where the norm before clipping is not known (only how often it was clipped,
-or a norm that sits on its highest value), the share must be `all_`. Pre-training recipes that clip while the gradient
-settles are quiet later.
+or a norm that sits on its highest value), the share must be `all_`. With clipping by value some element is nearly
+always above the threshold, so a step counts when its norm was cut by a factor of `above`. Pre-training recipes that
+clip while the gradient settles are quiet later.
 
 ## When it is wrong
 Recipes that normalise every gradient on purpose (some recurrent nets, some reinforcement learning).
@@ -39,6 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.clipping import clips_by_value
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
@@ -73,6 +75,9 @@ class Limits:
 @rule("GRD103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
     norms, threshold = run.series(GRAD_NORM.name).finite(), _threshold(run)
+    if clips_by_value(run):
+        yield from _by_value(run, threshold, limits)
+        return
     seen = bool(norms) and threshold > 0
     active = run.series(CLIP_ACTIVE.name).finite()
     if not seen and not active:
@@ -111,6 +116,45 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
             ),
             f"Or drop the clipping and divide the learning rate by {number(usual / threshold, 2)}: with SGD that is "
             "what you have now.",
+        ),
+        severity=Severity.WARNING if strong else Severity.NOTE,
+    )
+
+
+def _by_value(run: Run, threshold: float, limits: Limits) -> Iterator[Finding]:
+    """Some element is above the threshold at most steps by right; what counts is how much of the norm is cut off."""
+    start = int(limits.start * run.steps)
+    before, after = run.series(GRAD_NORM.name).since(start).finite(), run.series(GRAD_NORM_CLIPPED.name).finite()
+    steps, at, left_at = np.intersect1d(before.steps, after.steps, return_indices=True)
+    if len(steps) < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of grad_norm before and after clipping, has {len(steps)}")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cut = np.where(before.values[at] > 0, before.values[at] / after.values[left_at], 1.0)
+    hard = cut > limits.above
+    share, later = float(hard.mean()), float(hard[len(hard) // 2 :].mean())
+    if min(share, later) < limits.often:
+        return
+    usual, left = float(np.median(before.values[at])), float(np.median(after.values[left_at]))
+    strong = share >= limits.nearly_all and not is_scale_free(run)
+    ratio = run.series(CLIP_RATIO.name).finite()
+    higher = number(one_digit(threshold * float(np.percentile(ratio.values, 90)))) if ratio else number(10 * threshold)
+    yield gradient_always_clipped.finding(
+        f"{percent(share)} of the steps are clipped by value at {number(threshold)}: of a gradient norm of "
+        f"{number(usual)}, {number(left)} is left.",
+        first_step=int(steps[int(np.argmax(hard))]),
+        last_step=int(steps[-1]),
+        confidence=0.9 if strong else 0.7,
+        evidence={"share": share, "second_half": later, "usual_norm": usual, "left": left, "threshold": threshold},
+        series=[GRAD_NORM.name, GRAD_NORM_CLIPPED.name, CLIP_THRESHOLD.name, LOSS.name],
+        could_also_be=("Signs of gradients used on purpose instead of their sizes.",),
+        try_=(
+            Advice(
+                f"Raise the threshold from {number(threshold)} to about {higher}: only wild elements should be cut.",
+                CLIPPING,
+                1,
+            ),
+            "Or clip the norm instead, which keeps the gradient's direction: "
+            "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).",
         ),
         severity=Severity.WARNING if strong else Severity.NOTE,
     )

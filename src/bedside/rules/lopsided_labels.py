@@ -14,7 +14,8 @@ is meant, a warning. Classes of a batch or a few each are told by single batches
 mixed as those of the whole, where random batches of eight or more come close to it. With `nearly_all` of the labels in
 one class the labels are probably broken, a warning too, as it is when held-out accuracy is that of a guess (within
 `better`) over three evaluations, or over two while the training loss is below `learned` of a blind guess: then nothing
-but the commonest class is known. Otherwise it is a note, for rare events are rare, and most pixels are background.
+but the commonest class is known. So it is when recall, F1 or precision were 0 at every evaluation. Otherwise it is a
+note, for rare events are rare, and most pixels are background.
 
 ## When it is wrong
 A stream that is meant to come class by class, as in continual learning.
@@ -45,6 +46,8 @@ from bedside.record.vocabulary import BATCH_LABEL_SPREAD, LABEL_SHARE_MAX
 from bedside.rules.base import rule
 from bedside.wording import percent
 
+FOUND = ("recall", "f1", "f1_score", "precision", "sensitivity", "tpr")  # metrics of the rare class
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -73,6 +76,7 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     held_out = run.series("val/accuracy").finite().tail(limits.fewest)
     needed = 2 if training_loss(run).finite().median(limits.fewest) < limits.learned * -math.log(guess) else 3
     guessing = len(held_out) >= needed and float(held_out.values.max()) < guess + limits.better * (1 - guess)
+    unfound = _nothing_found(run, needed)
     why = (
         ": the data come sorted"
         if is_sorted
@@ -80,6 +84,8 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
         if broken
         else f", and held-out accuracy is {percent(held_out.last)}: no other class was learned"
         if guessing
+        else f", and {unfound} is still 0: the rare class is never found"
+        if unfound
         else ""
     )
     where = (
@@ -89,7 +95,7 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     )
     yield lopsided_labels.finding(
         f"{where}{why}.",
-        severity=None if is_sorted or broken or guessing else Severity.NOTE,
+        severity=None if is_sorted or broken or guessing or unfound else Severity.NOTE,
         first_step=shares.first_step,
         last_step=shares.last_step,
         confidence=0.9 if is_sorted else 0.75,
@@ -101,3 +107,12 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
             "If the data set is lopsided as a whole: weight= in the loss, or a WeightedRandomSampler.",
         )[0 if is_sorted else 1 :],
     )
+
+
+def _nothing_found(run: Run, needed: int) -> str:
+    """The metric, if one that counts found examples of the rare class was 0 at every evaluation."""
+    for name in FOUND:
+        held_out = run.series(f"val/{name}").finite()
+        if len(held_out) >= needed and float(held_out.values.max()) == 0.0:
+            return held_out.key
+    return ""

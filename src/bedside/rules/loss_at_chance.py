@@ -50,7 +50,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import guess_level
-from bedside.analysis.chance_levels import Chance, known_chance
+from bedside.analysis.chance_levels import DEVIATION, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline
@@ -168,7 +168,8 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
 def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -> Iterator[Finding]:
     """Regression: far above the variance of the targets for the whole run, or held-out errors that never leave it."""
     curve, level = outline(series), chance.level
-    if curve.best > limits.far * level and curve.now > (1 - limits.halved) * curve.start > 0:
+    far = math.sqrt(limits.far) if chance.what == DEVIATION else limits.far  # a deviation is no square
+    if curve.best > far * level and curve.now > (1 - limits.halved) * curve.start > 0:
         yield _worse_than_a_constant(
             run,
             series,

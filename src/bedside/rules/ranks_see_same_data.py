@@ -8,11 +8,11 @@ The gradients that are averaged are one and the same, so the other ranks compute
 the speed, and an effective batch that is smaller than it seems. Typical: a loader without a DistributedSampler.
 
 ## How it decides
-At more than `share` of the steps that both recorded, two ranks had the same fingerprint, while the batches change from
-step to step.
+At more than `share` of a rank's steps, another rank had the same fingerprint at the same step, while the batches change
+from step to step. Ranks of one tensor-parallel group, which get the same batch on purpose, are not compared.
 
 ## When it is wrong
-Tensor and pipeline parallelism give all ranks of a group the same batch on purpose.
+Pipeline parallelism, and tensor parallelism that does not use DTensor, share a batch without our knowing why.
 
 ## What to try
 1. `DataLoader(…, sampler=DistributedSampler(dataset))`, and `sampler.set_epoch(epoch)` every epoch.
@@ -38,14 +38,16 @@ import numpy as np
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import RANK_FINGERPRINT
+from bedside.record.series import Series
+from bedside.record.vocabulary import RANK_BATCH_GROUP, RANK_FINGERPRINT
 from bedside.rules.base import rule
+from bedside.wording import listed
 
 
 @dataclass(frozen=True)
 class Limits:
-    share: float = 0.5  # of the common steps: by chance it is none
-    fewest: int = 10  # common steps
+    share: float = 0.5  # of a rank's steps: by chance it is none
+    fewest: int = 10  # batches of a rank
 
 
 @rule("DST101", severity=Severity.WARNING, needs=[RANK_FINGERPRINT.per_owner], limits=Limits())
@@ -53,29 +55,41 @@ def ranks_see_same_data(run: Run, limits: Limits) -> Iterator[Finding]:
     ranks = [series.finite() for series in run.of(RANK_FINGERPRINT.name) if len(series.finite()) >= limits.fewest]
     if len(ranks) < 2:
         raise NotEnough(f"{limits.fewest} batches of two ranks")
-    first = ranks[0]
-    if len(np.unique(first.values)) < 2:
-        return  # one batch for ever is another matter
-    same: dict[str, tuple[int, int]] = {}
-    for other in ranks[1:]:
-        _, mine, theirs = np.intersect1d(first.steps, other.steps, return_indices=True)
-        equal = int((first.values[mine] == other.values[theirs]).sum())
-        if len(mine) >= limits.fewest and equal > limits.share * len(mine):
-            same[other.owner] = (equal, len(mine))
-    if not same:
+    ranks = [series for series in ranks if len(np.unique(series.values)) > 1]  # one batch for ever is another matter
+    shared = _shared_steps(run, ranks)
+    same = [(each, shared[i]) for i, each in enumerate(ranks) if shared[i] > limits.share * len(each)]
+    if len(same) < 2:
         return
-    names = [first.owner, *same]
-    equal, common = min(same.values())
+    names = [series.owner for series, _ in same]
+    series, equal = min(same, key=lambda each: each[1] / len(each[0]))
     yield ranks_see_same_data.finding(
-        f"Ranks {', '.join(names)} had the same batch at {equal} of {common} steps.",
-        first_step=first.first_step,
-        last_step=first.last_step,
+        f"Ranks {listed(names)} had the same batch at {equal} of {len(series)} steps.",
+        first_step=series.first_step,
+        last_step=series.last_step,
         confidence=0.85,
         where=[f"rank {name}" for name in names],
-        evidence={"same_batches": equal, "common_steps": common, "ranks": len(ranks)},
-        could_also_be=("Tensor or pipeline parallelism, where the ranks of a group share a batch.",),
+        evidence={"same_batches": equal, "common_steps": len(series), "ranks": len(ranks)},
+        could_also_be=("Pipeline parallelism, where the ranks of a group share a batch.",),
         try_=(
             "Give each rank its part: DataLoader(…, sampler=DistributedSampler(dataset)).",
             "Call sampler.set_epoch(epoch) at the start of every epoch.",
         ),
     )
+
+
+def _shared_steps(run: Run, ranks: list[Series]) -> list[int]:
+    """For each rank, at how many steps a rank of another batch group had the same fingerprint."""
+    if not ranks:
+        return []
+    group = [run.series(RANK_BATCH_GROUP.name, each.owner) for each in ranks]
+    groups = np.repeat([each.last if each else -1.0 - i for i, each in enumerate(group)], [len(r) for r in ranks])
+    owners = np.repeat(np.arange(len(ranks)), [len(each) for each in ranks])
+    steps = np.concatenate([each.steps for each in ranks])
+    marks = np.concatenate([each.values for each in ranks])
+    # Equal batches of one step stand side by side; within them groups are sorted, so first and last tell.
+    order = np.lexsort((groups, marks, steps))
+    steps, marks, groups, owners = steps[order], marks[order], groups[order], owners[order]
+    begins = np.flatnonzero(np.r_[True, (np.diff(steps) != 0) | (np.diff(marks) != 0)])
+    ends = np.r_[begins[1:], len(steps)]
+    several = np.repeat(groups[begins] != groups[ends - 1], ends - begins)
+    return [int(each) for each in np.bincount(owners[several], minlength=len(ranks))]

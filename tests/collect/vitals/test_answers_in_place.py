@@ -62,3 +62,26 @@ def test_the_numbers_agree_with_counting():
     tokens, answers = torch.tensor([5, 6, 7, 0, 0, 0]), torch.tensor([5, 1, -100, 9, 9, 9])
     asked, same, kinds, padding = compared(tokens, answers).tolist()
     assert (asked, same, kinds, padding) == (5, 0.2, 3, 0.6)
+
+
+def test_a_decoder_that_is_given_its_target_is_seen_beside_the_source(tmp_path):
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.source, self.given, self.head = nn.Embedding(20, 8), nn.Embedding(21, 8), nn.Linear(8, 20)
+
+        def forward(self, source, given):
+            return self.head(self.source(source) + self.given(given))
+
+    model = Decoder()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+
+    def body(step, monitor):
+        source = torch.randint(0, 20, (8, 6))
+        wanted = source.flip(1)
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(source, wanted).flatten(0, 1), wanted.flatten()).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, steps=5)
+    assert {event.data["same"] for event in run.events_of("answers_in_place")} == {1.0}

@@ -7,6 +7,8 @@ import torch
 from tests.collect.watched import watched
 from torch import nn
 
+from bedside.collect.vitals.frozen_weights import is_plain_noise
+
 
 class Net(nn.Module):
     def __init__(self):
@@ -53,3 +55,16 @@ def test_a_frozen_copy_that_follows_the_model_is_not_named(tmp_path):
 
 def test_nothing_frozen_nothing_named(tmp_path):
     assert not told(tmp_path, lambda model: None)
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.05, 1.0])
+def test_noise_of_any_spread_is_recognised_in_an_embedding(spread):
+    torch.manual_seed(0)
+    assert bool(is_plain_noise(spread * torch.randn(400, 4, dtype=torch.float64)))
+
+
+def test_an_embedding_with_structure_is_not_noise():
+    torch.manual_seed(0)
+    noise = torch.randn(400, 16, dtype=torch.float64)
+    for trained in (noise + torch.randn(16), noise * torch.linspace(0.5, 2, 16), noise.pow(3)):
+        assert not bool(is_plain_noise(trained))

@@ -195,3 +195,31 @@ def test_evaluations_are_not_taken_for_batches(tmp_path):
 
     run = watched(model, optimizer, tmp_path, body)
     assert run.series("input_rms").since(1).values.max() < 2
+
+
+def test_of_absolute_errors_the_deviation_of_the_targets_is_told(tmp_path):
+    torch.manual_seed(0)
+    targets = [torch.randn(32, 1) * 800 + 5000 for _ in range(10)]
+    run = train(
+        tmp_path,
+        lambda step: (torch.randn(32, 30), targets[step]),
+        steps=10,
+        loss=F.huber_loss,
+        model=nn.Linear(30, 1),
+    )
+    expected = torch.stack([(each - each.mean()).abs().mean() for each in targets]).mean()
+    assert run.config["target_deviation"] == pytest.approx(float(expected), rel=1e-5)
+    assert "target_variance" not in run.config
+
+
+def test_the_balance_of_yes_or_no_targets_is_told_and_no_chance_level(tmp_path):
+    target = (torch.arange(50) == 7).float()[:, None]
+    run = train(
+        tmp_path,
+        lambda step: (torch.randn(50, 30), target),
+        steps=12,
+        loss=F.binary_cross_entropy_with_logits,
+        model=nn.Linear(30, 1),
+    )
+    assert run.series("label_share_max").last == pytest.approx(49 / 50)
+    assert not {"classes", "label_entropy"} & set(run.config)

@@ -175,3 +175,16 @@ def test_an_ordinary_loop_raises_no_event(tmp_path):
 
     run = watched(model, optimizer, tmp_path, body)
     assert not troubles(run)
+
+
+@pytest.mark.parametrize("freeze", ["trunk", "nothing"])
+def test_a_frozen_trunk_does_not_depend_on_the_mode(freeze, tmp_path):
+    trunk = nn.Sequential(nn.Linear(20, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.1))
+    model = nn.Sequential(trunk, nn.Linear(16, 10))
+    trunk.requires_grad_(freeze != "trunk")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.eval()
+    run = watched(model, optimizer, tmp_path, lambda step, monitor: train_step(model, optimizer), steps=4)
+    [mode] = run.events_of("mode")
+    both = ["BatchNorm1d", "Dropout"]
+    assert (mode.data["mode_dependent"], mode.data["frozen"]) == (([], both) if freeze == "trunk" else (both, []))

@@ -22,6 +22,17 @@ class Attends(nn.Module):
         return self.head((h + self.attn(h, h, h, need_weights=False)[0]).mean(1))
 
 
+class Recurs(nn.Module):
+    """batch_first=True was forgotten."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru, self.head = nn.GRU(3, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.head(self.gru(x)[0][:, -1])
+
+
 class Normalises(nn.Module):
     def __init__(self):
         super().__init__()
@@ -48,6 +59,7 @@ def told(model, tmp_path, shape=(12, 6), steps=14, same_batch=False):
 MIXING = {
     "softmax over the batch": (nn.Sequential(nn.Linear(6, 4), nn.LogSoftmax(0)), (12, 6)),
     "attention over the batch": (Attends(batch_first=False), (12, 5, 3)),
+    "a recurrence over the batch": (Recurs(), (12, 5, 3)),
     "normalised by hand over the batch": (Normalises(), (12, 6)),
 }
 APART = {
@@ -63,7 +75,7 @@ APART = {
 def test_samples_that_are_mixed_are_told(name, tmp_path):
     model, shape = MIXING[name]
     [event] = told(copy.deepcopy(model), tmp_path, shape)
-    assert (event["samples"], event["exchanged"], event["changed"]) == (12, 3, 9)
+    assert (event["samples"], event["exchanged"], event["changed"]) == (12, 6, 6)
     assert event["change"] > 1e-4
 
 

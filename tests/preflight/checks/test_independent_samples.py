@@ -26,7 +26,7 @@ class OverTheBatch(nn.Module):
 def test_speaks_when_attention_runs_over_the_batch():
     found = examined(independent_samples, OverTheBatch)
     assert isinstance(found, Finding)
-    assert found.evidence["changed"] == 12
+    assert found.evidence["changed"] == 8
 
 
 def test_stays_silent_with_batchnorm_dropout_and_layernorm():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
-from torch.optim import lr_scheduler
+from torch.optim import Optimizer, lr_scheduler
 
 from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
 
@@ -68,6 +68,7 @@ def _install() -> None:
     _replace(torch.autograd, "backward", _backward)
     _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
     _replace(*_home_of(clip_grad.clip_grad_value_), _clip_value)
+    _replace(Optimizer, "__init__", _optimizer_made)
     _replace(GradScaler, "scale", _scale)
     _replace(GradScaler, "step", _scaler_step)
     for name, (home, function) in LOSSES.items():
@@ -158,6 +159,15 @@ def _clip_value(original: Any) -> Any:
         return original(parameters, clip_value, *args, **kwargs)
 
     return clip_grad_value_
+
+
+def _optimizer_made(original: Any) -> Any:
+    def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        for monitor in MONITORS:
+            monitor.optimizer_made(self)
+
+    return made
 
 
 def _scale(original: Any) -> Any:

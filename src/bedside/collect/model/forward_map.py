@@ -69,6 +69,18 @@ class ForwardMap:
             numbers += [low, high]
         return self._around(min(numbers), max(numbers), in_gap) if numbers else None
 
+    def called_before(self, module: str) -> Located:
+        """What was called just before a module and left no operation of its own: it works on what needs no gradient."""
+        at = next(place for place, each in enumerate(self._spans) if each.module == module)
+        here = self._spans[at]
+        last = max((number for _, number in self._operations if number < here.enter), default=-1)
+        holders = [each for each in self._spans[:at] if each.holds(here) and each.leave > each.enter]
+        silent = [each for each in self._spans[:at] if last < each.enter == each.leave <= here.enter]
+        calls = [a for i, a in enumerate(silent) if not any(b.holds(a) for b in silent[:i])]
+        if len(calls) == 1 and here.leave > here.enter:
+            return Located(calls[0].module)
+        return Located(holders[-1].module if holders else "", before=module)
+
     def _between(self, low: int, high: int) -> str:
         """The module that was called between these two operations, if it was only one."""
         inside = [each for each in self._spans if low < each.enter and each.leave <= high]

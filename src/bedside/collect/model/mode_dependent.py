@@ -16,6 +16,17 @@ def mode_dependent(model: nn.Module) -> list[nn.Module]:
     return [module for module in model.modules() if _depends(module)]
 
 
+def trained(model: nn.Module, modules: list[nn.Module]) -> list[nn.Module]:
+    """Those of them that belong to what is trained. Who freezes a trunk keeps its statistics and its dropout still on
+    purpose: a normalisation without a trainable parameter, and whatever is inside a module without one."""
+    frozen: set[int] = set()
+    for module in model.modules():
+        parameters = list(module.parameters())
+        if parameters and not any(p.requires_grad for p in parameters):
+            frozen |= {id(each) for each in module.modules()}
+    return [module for module in modules if id(module) not in frozen]
+
+
 def kinds(modules: list[nn.Module]) -> list[str]:
     """Their class names, each once, as a reader would look for them."""
     return sorted({type(module).__name__ for module in modules})

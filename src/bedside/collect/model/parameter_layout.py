@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from bedside.collect.model.shards import shares, world_size
+
 WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module")  # DDP, torch.compile, FSDP1
 
 
@@ -35,6 +37,7 @@ class Layout:
     _starts: NDArray[np.int64]  # where each owner's members begin
     lazy: bool  # there are others, whose shape the first forward decides
     index: dict[int, int] = field(default_factory=dict)  # id(parameter) -> position
+    shares: NDArray[np.float64] | None = None  # of sharded parameters, how this rank's squares count
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -45,6 +48,15 @@ class Layout:
             return np.empty((len(squares), 0))
         gathered = squares[:, self._members]
         return np.sqrt(np.add.reduceat(gathered, self._starts, axis=1))
+
+    def of_this_rank(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Squared norms per parameter as this rank's share of them, which readers add up over all ranks."""
+        return squares if self.shares is None else squares * self.shares
+
+    @property
+    def ranks(self) -> int:
+        """How many hold the parameters together."""
+        return 1 if self.shares is None else world_size()
 
     def most(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each owner the largest of its parameters' numbers."""
@@ -101,6 +113,7 @@ def lay_out(model: nn.Module, gradient_order: Sequence[int] = ()) -> Layout:
         _starts=np.cumsum([0] + [len(members[owner]) for owner in owners[:-1]]) if owners else np.empty(0, np.int64),
         lazy=any(is_lazy(each) for each in model.parameters()),
         index=index,
+        shares=shares(parameters),
     )
 
 

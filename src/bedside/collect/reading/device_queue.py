@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.model.shards import whole
+
 
 class PendingValue:
     """A promise of numbers: `numbers` is there once the device queue has been unloaded."""
@@ -41,9 +43,7 @@ class DeviceQueue:
         if type(tensor) is Tensor and tensor.dtype is torch.float64 and on_cpu(tensor) and not tensor.requires_grad:
             pending.numbers = tensor.numpy().reshape(-1)
             return pending
-        if hasattr(tensor, "full_tensor"):  # a replicated DTensor, as clipping under FSDP2 returns
-            tensor = tensor.full_tensor()
-        tensor = tensor.detach().reshape(-1)
+        tensor = whole(tensor).detach().reshape(-1)
         if on_cpu(tensor):
             pending.numbers = tensor.to(torch.float64).numpy()
         else:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.model.parameter_layout import Layout
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.addresses import Addresses
 from bedside.collect.reading.squared_norms import Rows, gather
 from bedside.collect.reading.subsample import sample, spread
@@ -135,7 +136,7 @@ class ElementsOf:
 def readable(optimizer: Optimizer, layout: Layout) -> list[Tensor]:
     """The optimizer's parameters that are watched and lie whole on one device, as real numbers."""
     mine = [p for group in optimizer.param_groups for p in group["params"] if id(p) in layout.index]
-    plain = [p for p in mine if p.numel() and p.is_floating_point() and not hasattr(p, "to_local")]
+    plain = [p for p in mine if p.numel() and p.is_floating_point() and not is_sharded(p)]
     return [p for p in plain if p.device == plain[0].device]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bedside.collect.reading.result_bounds import MOVES, Operand, largest_result
+from bedside.collect.reading.result_bounds import HARMLESS, Operand, is_sum_in_a_wide_type, largest_result
 
 MOST_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
 MASKS = ("MaskedFillBackward", "WhereBackward", "AddBackward")  # -inf behind these is a mask, and meant
@@ -32,6 +32,7 @@ class GraphValues:
 
     nodes: list[Any]
     largest: dict[Any, float]  # absolute value of each result, or more; inf and NaN where it holds one
+    given: set[Any]  # those that were given NaN by something that needs no gradient, which left no trace
 
     def origins(self) -> list[Any]:
         """The nodes of which one made the first non-finite number, in forward order; empty if there is none."""
@@ -43,7 +44,8 @@ class GraphValues:
         overflowed = next((node for node in region if math.isinf(self.largest.get(node, 0.0))), first)
         if overflowed is not first:  # infinities become NaN a few operations later
             region = self._back_from(overflowed)
-        return [node for node in region if node.name() not in MOVES] or region
+        makers = [node for node in region if node.name() not in HARMLESS]
+        return [node for node in makers if not is_sum_in_a_wide_type(node)] or makers or region
 
     def _back_from(self, start: Any) -> list[Any]:
         """This node and those before it, as far back as nothing is known to be finite."""
@@ -64,23 +66,27 @@ def graph_values(loss: Tensor) -> GraphValues | None:
         return None
     largest: dict[Any, float] = {nodes[-1]: float(loss.detach().abs())}
     constants: dict[Any, list[Operand]] = {}
+    given: set[Any] = set()
     for node in nodes:
         for name, tensor in _kept_by(node):
-            if not tensor.is_floating_point() or tensor.layout is not torch.strided or name in UNUSED:
+            plain = tensor.layout is torch.strided and (tensor.is_floating_point() or not tensor.dim())  # or a factor
+            if not plain or name in UNUSED:
                 continue
             made_by = tensor.grad_fn
             size = _largest(tensor, "" if made_by is None else made_by.name())
             constants.setdefault(node, []).append(Operand(name, size, tuple(tensor.shape)))
             if made_by is not None:
                 largest[made_by] = _worse(size, largest.get(made_by, 0.0))
-            elif math.isnan(size) and not isinstance(tensor, nn.Parameter):  # a constant that this operation put in
+            elif math.isnan(size) and not isinstance(tensor, nn.Parameter):
                 largest[node] = size
+                if tensor.dim():  # and no number that this operation itself was written with
+                    given.add(node)
     for node in nodes:
         if node not in largest:
             bound = largest_result(node, constants.get(node, ()), lambda before: _known(before, largest))
             if bound is not None:
                 largest[node] = bound
-    return GraphValues(nodes, largest)
+    return GraphValues(nodes, largest, given)
 
 
 def forward_order(loss: Tensor) -> list[Any]:

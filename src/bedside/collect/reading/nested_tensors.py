@@ -9,13 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bedside.collect.model.shards import is_here, local
+
 MAX_DEPTH = 4  # levels of nesting: past key values of a language model are tuples of tuples
 
 
 def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
-    """Every tensor inside, in order."""
+    """Every tensor inside, in order; of a DTensor what this rank holds."""
     if isinstance(value, Tensor):
-        yield value
+        yield local(value)
     elif depth and isinstance(value, (list, tuple)):
         for each in value:
             yield from tensors_in(each, depth - 1)
@@ -29,7 +31,7 @@ def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
 
 def floating_in(value: Any) -> list[Tensor]:
     """Those that hold real numbers and are there to be read: dense, not empty."""
-    return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and t.numel()]
+    return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and is_here(t)]
 
 
 class NoGradients:

@@ -14,8 +14,10 @@ import numpy as np
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
+from bedside.collect.model.shards import is_sharded, local, unsummed
 from bedside.collect.reading.squared_norms import Floats, SquaredNorms
 from bedside.collect.reading.updates import Moved
+from bedside.record.missing import MISSING
 
 CHECKED_STEPS = 5  # steps at which gradients that should have been left alone are read both before and after
 
@@ -54,6 +56,7 @@ class Reader:
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._parameters = parameters
+        self._sharded = any(map(is_sharded, parameters))
         self._squared_norms: SquaredNorms | None = None
         self._moved: Moved | None = None
         self._next = -1  # the step before which the weights are those that were measured last
@@ -79,7 +82,7 @@ class Reader:
             if self._left_alone:
                 self._check(met)
             return Reading(*met, self.moves(step) if self._updates else None)
-        if self._updates and self._moved is not None:
+        if self._updates and self._moved is not None and not self._sharded:
             found = self._moved.measure_with_gradients(self._parameters)
             if found is not None:
                 self._next = step + 1
@@ -100,18 +103,25 @@ class Reader:
             self._squared_norms = SquaredNorms(self._parameters)
         gradients = [p.grad for p in self._parameters]
         absent = tuple([i for i, each in enumerate(gradients) if each is None])
-        return self._squared_norms.squares(gradients), absent
+        squares = self._squared_norms.squares(gradients)
+        if self._sharded and (unknown := [i for i, each in enumerate(gradients) if unsummed(each)]):
+            squares[unknown] = MISSING  # and so are all sums that one of them is part of
+        return squares, absent
 
     def remember(self, step: int) -> None:
         """Before this step."""
         if self._moved is None:
-            self._moved = Moved(self._parameters)
-        self._moved.remember(self._parameters, fresh=step == self._next)
+            self._moved = Moved(self._weights(), stay=not self._sharded)
+        self._moved.remember(self._weights(), fresh=step == self._next)
 
     def moves(self, step: int) -> tuple[Squares, Squares] | None:
         """After this step: of what it changed, and of the weights, if they had been remembered."""
         self._next = step + 1
-        return None if self._moved is None else self._moved.measure(self._parameters)
+        return None if self._moved is None else self._moved.measure(self._weights())
+
+    def _weights(self) -> Sequence[Tensor]:
+        """What this rank holds of the parameters."""
+        return [local(each.detach()) for each in self._parameters] if self._sharded else self._parameters
 
 
 def leaves_gradients_alone(optimizer: Optimizer) -> bool:

@@ -16,7 +16,7 @@ from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.step.clipping import Clip
 from bedside.collect.step.common_rows import Rows, StepBatch
 from bedside.collect.step.step_data import Members, StepData
-from bedside.record.missing import MISSING
+from bedside.record.missing import MISSING, is_missing
 from bedside.record.run import Key
 
 GRADIENTS = [("grad_norm", ""), ("grad_norm_clipped", ""), ("nonfinite_grads", "")]
@@ -85,6 +85,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
             _put(weights[place], move.members, move.weights.numbers)
             _put(stepped[place], move.members, np.ones(len(move.updates.numbers), bool))
     steps, times = [data.step for data, _ in steps_data], [data.time for data, _ in steps_data]
+    gradients, updates, weights, unclipped = map(layout.of_this_rank, (gradients, updates, weights, unclipped))
     clips = [clip for _, clip in steps_data]
     return Read(
         layout,
@@ -108,20 +109,21 @@ def of_batch(batch: StepBatch, layout: Layout) -> Read:
     for row, reading in zip(present, batch.block.readings, strict=True):
         if reading.absent:
             row[list(reading.absent)] = False
-    gradients, updates, weights = (pending.numbers.reshape(-1, width) for pending in batch.squares)
+    squares = (pending.numbers.reshape(-1, width) for pending in batch.squares)
+    gradients, updates, weights = map(layout.of_this_rank, squares)
     moved = range(len(updates))
     return Read(layout, batch.steps, batch.times, gradients, present, batch.clips, moved, updates, weights)
 
 
-def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clip | None]) -> Rows:
-    """Of the whole model, in the order of GRADIENTS."""
+def overall_gradients(before: Rows, after: Rows, clips: Sequence[Clip | None], ranks: int = 1) -> Rows:
+    """Of the whole model, in the order of GRADIENTS; the share of one rank where several hold the parameters."""
     rows = np.empty((len(after), 3))
     rows[:, 0] = np.sqrt(before.sum(axis=1))
     rows[:, 1] = np.sqrt(after.sum(axis=1))
-    rows[:, 2] = (~np.isfinite(after)).sum(axis=1)
+    rows[:, 2] = (~np.isfinite(after) & ~is_missing(after)).sum(axis=1)
     for row, clip in zip(rows, clips, strict=True):
         if clip is not None and not np.isfinite(row[0]):
-            row[0] = clip.total  # clipping turned an infinity into NaN; the call knew which it was
+            row[0] = clip.total / np.sqrt(ranks)  # clipping turned an infinity into NaN; the call knew which it was
     return rows
 
 

@@ -19,7 +19,9 @@ _MOVES = (
     "Unbind Alias AsStrided Reshape ReshapeAlias"
 )
 MOVES = frozenset(f"{name}Backward{version}" for name in _MOVES.split() for version in (0, 1, 2))
+# These make nothing that is larger than what they were given.
 KEEPS = MOVES | {"NegBackward0", "AbsBackward0", "ReluBackward0", "MaxPool2DWithIndicesBackward0", "ToCopyBackward0"}
+HARMLESS = KEEPS - {"ToCopyBackward0"} | {"MaskedFillBackward0", "WhereBackward0"}  # a copy may have a smaller range
 SUMS = {"AddBackward0", "SubBackward0", "AddBackward1", "SubBackward1"}
 PRODUCTS = {"MulBackward0": ("self", "other"), "MulBackward1": ("self", "other")}
 MATRICES = {"AddmmBackward0": ("mat1", "mat2"), "MmBackward0": ("self", "mat2"), "BmmBackward0": ("self", "mat2")}
@@ -33,6 +35,11 @@ class Operand:
     name: str
     largest: float
     shape: tuple[int, ...]
+
+
+def is_sum_in_a_wide_type(node: Any) -> bool:
+    """Whether it is a sum that overflows in float16 only: elsewhere what it adds was bad before."""
+    return node.name() in SUMS and _limit(node) > torch.finfo(torch.float16).max
 
 
 def largest_result(node: Any, kept: Sequence[Operand], known: Callable[[Any], float | None]) -> float | None:
@@ -53,11 +60,13 @@ def _bound(node: Any, kept: dict[str, Operand], known: Callable[[Any], float | N
         factors = [_first(b, kept, each) for b, each in zip(before, PRODUCTS[name], strict=False)]
         return math.prod(factors) if None not in factors else None  # type: ignore[arg-type]
     if name in MATRICES:
-        one, other = (kept.get(each) for each in MATRICES[name])
+        one, other = MATRICES[name]
         added = before[0] if name == "AddmmBackward0" else 0.0
-        if one is None or other is None or added is None or not one.shape:
+        factors = [_first(b, kept, each) for b, each in zip(before[-2:], (one, other), strict=True)]
+        length = kept[one].shape[-1] if one in kept else kept[other].shape[-2] if other in kept else None
+        if added is None or length is None or None in factors:
             return None
-        return added + one.shape[-1] * one.largest * other.largest
+        return added + length * math.prod(factors)  # type: ignore[arg-type]
     return None
 
 

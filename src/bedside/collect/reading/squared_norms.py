@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.model.shards import is_sharded, local
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
 from bedside.collect.reading.nested_tensors import NoGradients
@@ -47,7 +48,7 @@ class SquaredNorms:
 
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.count = len(like)
-        self.on_cpu = all(t.device.type == "cpu" and not _is_sharded(t) for t in like)
+        self.on_cpu = all(t.device.type == "cpu" and not is_sharded(t) for t in like)
         self._elements = np.asarray([t.numel() for t in like], np.int64)
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
         small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
@@ -207,10 +208,6 @@ def _row(shape: Sequence[int]) -> tuple[int, ...]:
     return (-1, *shape[1:]) if len(shape) else ()
 
 
-def _is_sharded(tensor: Tensor) -> bool:
-    return hasattr(tensor, "to_local")
-
-
 def flat(tensor: Tensor) -> Tensor:
     """All its numbers in a row; a view wherever that can be."""
     return _real_and_dense(tensor).reshape(-1)
@@ -221,8 +218,7 @@ def _real_and_dense(tensor: Tensor) -> Tensor:
     tensor = tensor.detach()
     if tensor.is_sparse:
         tensor = tensor.coalesce().values()
-    if _is_sharded(tensor):
-        tensor = tensor.to_local()
+    tensor = local(tensor)
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
 
 

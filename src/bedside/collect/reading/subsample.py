@@ -16,6 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.model.shards import local
+
 ELEMENTS = 4096  # a share of zeros is then known to 0.8 points, a mean to 1.6 % of the spread
 ROWS = 64  # of these, so that both directions have enough to judge variation by
 COPIED = 1 << 16  # elements up to which a tensor with gaps is copied whole
@@ -25,7 +27,7 @@ Whole = TypeVar("Whole", Tensor, NDArray[np.floating])
 
 def sample(tensor: Tensor, turn: int, most: int = ELEMENTS) -> Tensor:
     """A one-dimensional view of at most `most` elements; equally many for tensors of the same size."""
-    tensor = tensor.detach()
+    tensor = local(tensor.detach())
     count = tensor.numel()
     if count <= most:
         return tensor.reshape(-1)

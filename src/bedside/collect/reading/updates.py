@@ -39,9 +39,12 @@ class Chunk(NamedTuple):
 
 
 class Moved:
-    """Remembers a list of parameters before a step; change and size of each afterwards."""
+    """Remembers a list of parameters before a step; change and size of each afterwards.
 
-    def __init__(self, parameters: Sequence[Tensor]) -> None:
+    `stay`: they are the same tensors every time, so that it can be seen whether somebody else changed one.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor], *, stay: bool = True) -> None:
         self._squared_norms = squared_norms = SquaredNorms(parameters)
         self._old_flat, old_views = squared_norms.buffer()
         self._new_flat, self._new_views = squared_norms.buffer()
@@ -59,7 +62,7 @@ class Moved:
         self._small_rows: list[Rows] | None = None  # all small parameters, if numpy can read them where they lie
         self._chunks: list[list[Chunk] | None] = []  # per large one, the same
         self._change_check = ChangeCheck(self._addresses)
-        self._trust = TRUSTED_STEPS if squared_norms.on_cpu else 0
+        self._trust = TRUSTED_STEPS if squared_norms.on_cpu and stay else 0
 
     def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
         """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""

@@ -150,9 +150,9 @@ class Budget:
 def affordable_intervals(costs: Mapping[str, float], left: float) -> dict[str, int]:
     """How often each group may be read, when reading costs that much and so much is left for all, per step.
 
-    >>> intervals({"gradients": 2e-3, "updates": 4e-3}, left=1e-3)
+    >>> affordable_intervals({"gradients": 2e-3, "updates": 4e-3}, left=1e-3)
     {'gradients': 5, 'updates': 10}
-    >>> intervals({"gradients": 1e-5, "updates": 4e-3}, left=1e-3)
+    >>> affordable_intervals({"gradients": 1e-5, "updates": 4e-3}, left=1e-3)
     {'gradients': 1, 'updates': 5}
     """
     if left <= 0:

@@ -81,6 +81,14 @@ class StepListener:
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
         self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
 
+    def replace(self, old: Optimizer, new: Optimizer) -> None:
+        """Another one steps these parameters from now on."""
+        if self.mid_round:
+            self.close_step()
+        self.optimizers = [new if each is old else each for each in self.optimizers]
+        self._data = None
+        self.relayout(self.layout)
+
     def _members_of(self, optimizer: Optimizer) -> Members:
         """Which parameters to read when this one steps; those that nobody holds are read with the first."""
         if len(self.optimizers) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.reading.last_weights import LastWeights
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
-from bedside.collect.step.clipping import Clip, clipped, clipped_by_value
+from bedside.collect.step.clipping import Clip, ClippedByValue, clipped, clipped_by_value
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.hand_clipping import HandClipping
@@ -36,6 +37,7 @@ class StepRows:
         self._by_parameter = by_parameter  # norms of single tensors too, not only of modules
         self.hand_clipping = HandClipping()  # the one of the listener, once there is one
         self.accumulation = Accumulation()
+        self.clipping: dict[str, Any] = {}  # how, if otherwise than by a call that clips the norm
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
         self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self.watched_steps = 0
@@ -109,7 +111,11 @@ class StepRows:
         if data.clips:
             return clipped([(call, number(total)) for call, total in data.clips])
         calls = [(each.threshold, each.largest.number) for each in data.unclipped if each.threshold is not None]
-        return clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+        clip = clipped_by_value(calls) if calls else self.hand_clipping.clip_of(data)
+        if clip is not None:
+            by = "value" if isinstance(clip, ClippedByValue) else "norm"
+            self.clipping = {"by": by, "by_hand": not calls, "threshold": clip.threshold}
+        return clip
 
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:
@@ -126,7 +132,8 @@ class StepRows:
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
         self._count(read.present)
-        self._rows("norms", norms.GRADIENTS, read, norms.overall_gradients(before, after, read.clips), "f8")
+        overall = norms.overall_gradients(before, after, read.clips, layout.ranks)
+        self._rows("norms", norms.GRADIENTS, read, overall, "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
         self._rows("gradients", norms.owned(norms.OWNED_GRADIENTS, layout), read, owned, "f4")
         if self._by_parameter:
@@ -160,7 +167,7 @@ class StepRows:
         now.expected += 1
         for each in data.part_moves:
             now.add(each.places, each.updates.numbers, each.weights.numbers, each.gradients.numbers)
-        updates, weights, gradients = now.sums[:, np.newaxis]
+        updates, weights, gradients = layout.of_this_rank(now.sums)[:, np.newaxis]
         complete = now.complete(part)
         when = [data.step], [data.time]
         if complete.any():

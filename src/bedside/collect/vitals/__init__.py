@@ -7,6 +7,7 @@ from bedside.collect.vitals.activations import Activations
 from bedside.collect.vitals.answers_in_place import AnswersInPlace
 from bedside.collect.vitals.attention import Attention
 from bedside.collect.vitals.autocast_type import AutocastType
+from bedside.collect.vitals.batch_statistics import BatchStatistics
 from bedside.collect.vitals.constant_weights import ConstantWeights
 from bedside.collect.vitals.dead_units import DeadUnits
 from bedside.collect.vitals.evaluation_dropout import EvaluationDropout
@@ -23,11 +24,13 @@ from bedside.collect.vitals.leaked_target import LeakedTarget
 from bedside.collect.vitals.loop_checks import Loop
 from bedside.collect.vitals.loss_graph import FirstGraph
 from bedside.collect.vitals.loss_inputs import LossInputs
+from bedside.collect.vitals.loss_terms import LossTerms
 from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
 from bedside.collect.vitals.numerics import Numerics
 from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
+from bedside.collect.vitals.reconstruction import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
 from bedside.collect.vitals.shared_parameters import SharedParameters
@@ -44,6 +47,8 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     LossInputs,
+    LossTerms,
+    Reconstruction,
     Narrowest,
     FirstNonfinite,
     Inputs,
@@ -65,6 +70,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     NonfiniteBuffers,
     OptimizerEpsilon,
     SingleSamples,
+    BatchStatistics,
     FrozenWeights,
     SharedParameters,
     ZeroGradients,

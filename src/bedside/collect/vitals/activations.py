@@ -126,8 +126,8 @@ class Activations(Collector):
             self._calls.off()
 
     def _called(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
-        if isinstance(output, Tensor):
-            self._keep(module, function, output)
+        for tensor in floating_in(output)[:1]:
+            self._keep(module, function, tensor)
 
     def _returned(self, module: nn.Module, output: Any) -> None:
         try:

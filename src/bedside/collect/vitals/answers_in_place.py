@@ -54,7 +54,8 @@ class AnswersInPlace(Collector):
             self._due, self._forward = False, None
             self._looked += 1
             answers = target.detach().reshape(-1)
-            self._waiting.append((self.context.step, self.queue.put(compared(tables[0].reshape(-1), answers))))
+            both = torch.stack([compared(table.reshape(-1), answers) for table in tables])  # a decoder has two of them
+            self._waiting.append((self.context.step, self.queue.put(both.amax(0))))
 
     def detach(self, step: int) -> None:
         self._due, self._forward = False, None

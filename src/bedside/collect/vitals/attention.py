@@ -23,6 +23,7 @@ from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.model.nonlinearities import Numbered
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
@@ -148,7 +149,8 @@ def of_call(
 def of_weights(output: Any, args: Any, kwargs: Any, turn: int) -> Tensor | None:
     """The same from weights that a softmax has made: (batch, heads, queries, keys), or (batch · heads, …)."""
     dimension = kwargs.get("dim", args[1] if len(args) > 1 else None)
-    looks_like_it = isinstance(output, Tensor) and output.dim() in (3, 4) and output.shape[-1] >= MIN_KEYS
+    readable = isinstance(output, Tensor) and not is_sharded(output)
+    looks_like_it = readable and output.dim() in (3, 4) and output.shape[-1] >= MIN_KEYS
     if not looks_like_it or dimension not in (-1, output.dim() - 1) or not output.is_floating_point():
         return None
     if output.dim() == 3 and output.shape[-1] != output.shape[-2]:

@@ -25,6 +25,7 @@ from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.hooks.module_outputs import keeping_cost
 from bedside.collect.model.nonlinearities import DYING, Numbered, call_name
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients
 from bedside.collect.reading.unit_axis import unit_axis
@@ -73,7 +74,7 @@ class DeadUnits(Collector):
         return True
 
     def _observed(self, function: str, module: nn.Module | None, args: Any, kwargs: Any, output: Any) -> None:
-        if isinstance(output, Tensor):
+        if isinstance(output, Tensor) and not is_sharded(output):
             if self._copies:
                 self._calls.append(Call(module, function, output.detach().clone(), None))
             else:

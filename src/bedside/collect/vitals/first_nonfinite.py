@@ -30,6 +30,7 @@ from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.hooks.module_spans import ModuleSpans
 from bedside.collect.model.forward_map import ForwardMap
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import local
 from bedside.collect.reading.graph_values import forward_order, graph_values
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
@@ -152,6 +153,8 @@ class FirstNonfinite(Collector):
         operation = origins[0].name().removesuffix("0").removesuffix("Backward") if len(origins) == 1 else ""
         if known:
             at = max(known, key=lambda each: each.module.count("."))
+            if values.given.issuperset(origins) and self._is_of_torch(at.module):
+                at, operation = self._maps[found.index(at)].called_before(at.module), ""
             around = {"after": at.after, "before": at.before}
             module = at.module
         elif self._maps and self._forwards == 1 and self._target is None:
@@ -168,18 +171,21 @@ class FirstNonfinite(Collector):
             **{key: name for key, name in around.items() if name},
         }
 
-    def _class_of(self, name: str) -> str:
-        named = (module for each, module in self.model.named_modules() if plain_name(each) == name)
-        # Of a wrapper and what it holds, which share a name, the inner one is the user's.
-        return type(list(named)[-1]).__name__ if name else type(self._inner()).__name__
+    def _module(self, name: str) -> nn.Module:
+        """Of a wrapper and what it holds, which share a name, the inner one: it is the user's."""
+        return [module for each, module in self.model.named_modules() if plain_name(each) == name][-1]
 
-    def _inner(self) -> nn.Module:
-        return [module for name, module in self.model.named_modules() if not plain_name(name)][-1]
+    def _class_of(self, name: str) -> str:
+        return type(self._module(name)).__name__
+
+    def _is_of_torch(self, name: str) -> bool:
+        """Whether it is one of torch's own layers, which make no numbers but from what they are given."""
+        return type(self._module(name)).__module__.startswith("torch.nn.")
 
 
 def bad_parameters(model: nn.Module) -> list[str]:
-    """Names of parameters that hold a NaN or an infinity."""
-    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(p).all())]
+    """Names of parameters that hold a NaN or an infinity, in the part of them that this rank holds."""
+    return [plain_name(name) for name, p in model.named_parameters() if not bool(torch.isfinite(local(p)).all())]
 
 
 def _bad(tensor: Tensor) -> bool:

@@ -2,9 +2,9 @@
 
 A frozen layer is a pretrained one, or a mistake: `requires_grad_(False)` that was never taken back, on weights that
 nothing was loaded into. torch's own initialisation can be recognised: weights of linear and convolutional layers fill
-an interval evenly to its very ends (one over the root of the inputs), embeddings are normal with a spread of one. What
-was trained once has left that interval. Looked at after some steps, because a copy that follows the model (an EMA, a
-target network) is frozen too and begins as random as the model does.
+an interval evenly to its very ends (one over the root of the inputs), embeddings are independent normal numbers of one
+spread. What was trained once has left that shape. Looked at after some steps, because a copy that follows the model (an
+EMA, a target network) is frozen too and begins as random as the model does.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ FIRST_STEP = 50  # steps: a target network may be brought up to date that seldom
 MAX_LOOKS = 3  # the last word counts
 MIN_ELEMENTS = 256  # weights of a layer: with fewer, its distribution cannot be told
 FILLED = 0.97  # of the interval, by the largest of so many weights
+SIGMAS = 4.0  # by which the moments of so many normal numbers may be off by chance
 EVEN = 0.03  # by which the spread may differ from that of an even or a normal distribution
 LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.EmbeddingBag)
 
@@ -87,6 +88,19 @@ def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
     return found
 
 
+def is_plain_noise(table: Tensor) -> Tensor:
+    """Whether a table holds independent normal numbers of one spread, whatever that is: the dimensions of a trained
+    embedding differ in mean and spread, and its numbers have long tails."""
+    rows, columns = table.shape
+    spread = table.std().clamp(min=1e-30)
+    fourth = ((table - table.mean()) / spread).pow(4).mean()
+    is_normal = (fourth - 3).abs() < SIGMAS * (24 / table.numel()) ** 0.5
+    is_centred = (table.mean(0) / spread).pow(2).mean() < (1 + SIGMAS * (2 / columns) ** 0.5) / rows
+    apart = (table.var(0) / spread.square() - 1).pow(2).mean()
+    is_even = apart < (1 + SIGMAS * (2 / columns) ** 0.5) * 2 / (rows - 1)
+    return is_normal & is_centred & is_even
+
+
 def is_untouched(weight: Tensor, reach: float) -> Tensor:
     """Whether the weights are distributed as torch initialises them.
 
@@ -97,7 +111,6 @@ def is_untouched(weight: Tensor, reach: float) -> Tensor:
     """
     values = weight.detach().flatten().double()
     if reach == 0.0:
-        spread, fourth = values.std(), ((values - values.mean()) / values.std()).pow(4).mean()
-        return ((spread - 1).abs() < 2 * EVEN) & ((fourth - 3).abs() < 0.5)
+        return is_plain_noise(weight.detach().double())
     largest, spread = values.abs().amax(), values.std() * 3**0.5
     return (largest <= reach * (1 + 1e-6)) & (largest >= FILLED * reach) & ((spread / reach - 1).abs() < 2 * EVEN)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -28,7 +29,7 @@ class Beginning(Collector):
             return
         self._asked = True
         weights = [p.detach() for p in self.model.parameters() if p.is_floating_point() and p.layout is torch.strided]
-        sharded = any(hasattr(each, "full_tensor") for each in weights)  # this rank has a part of them only
+        sharded = any(map(is_sharded, weights))  # this rank has a part of them only
         if weights and not sharded and self.context.step == 0:
             norms = [norm.double().to(weights[0].device) for norm in torch._foreach_norm(weights)]
             self._norm = self.queue.put(torch.stack(norms).square().sum().sqrt())

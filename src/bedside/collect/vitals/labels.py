@@ -2,7 +2,9 @@
 
 Read where the loss functions meet them, on sampled steps. The recent distribution (labels of the last batches weigh
 most) shows a data set that is sorted by class; the whole of it gives the entropy of the labels, which is the loss of
-the best constant guess, as the variance of the targets is for squared error.
+the best constant guess, as the variance of the targets is for squared error and their mean absolute deviation for
+absolute error. Of yes-or-no targets only the balance is told: the loss of a critic that cannot tell real from made is
+that of a guess, and should be.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ MAX_COLUMNS = 256  # of a regression target
 MIN_COUNTED = 100  # labels or targets before their entropy or variance is worth telling
 RECENT_LABELS = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
 VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
+ABSOLUTE = ("l1_loss", "smooth_l1_loss", "huber_loss")
+LINEAR = 5.0  # deviations: beyond, a Huber loss of the usual width is an absolute error to within a tenth
+YES_OR_NO = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 MIN_LABELS = 8  # labels of a batch that tell whether classes come mixed: of fewer, many are alike by chance
 
 Floats = NDArray[np.float64]
@@ -44,7 +49,9 @@ class Labels(Collector):
         self._waiting: list[tuple[int, PendingValue, int]] = []  # the same, and the step
         self._recent = self._all = np.zeros(0)  # counts per class
         self._measured: list[PendingValue] = []  # moments of a regression target that are on their way
-        self._moments = np.zeros((3, 0))  # per column: count, sum, sum of squares
+        self._moments = np.zeros((4, 0))  # per column: count, sum, sum of squares, of distances from the batch's mean
+        self._is_absolute = False  # whether the loss is an absolute error
+        self._yes_or_no = False
         self._reported_classes = 0
         self._reads = 0
         self._record = False  # what is known of the whole
@@ -65,9 +72,15 @@ class Labels(Collector):
             if classes <= MAX_CLASSES:
                 labels = target.detach().reshape(-1)
                 self._counted = (self.queue.put(count(labels, classes)), len(labels))
-        elif function == "mse_loss" and target.is_floating_point() and target.dim():
+        elif function in ("mse_loss", *ABSOLUTE) and target.is_floating_point() and target.dim():
             self._due = False
+            self._is_absolute = function in ABSOLUTE
             self._measured.append(self.queue.put(moments(target.detach())))
+        elif function in YES_OR_NO and target.numel() == len(target):
+            self._due, self._yes_or_no = False, True
+            answers = target.detach().reshape(-1)
+            counts = torch.stack([(answers == 0).sum(), (answers == 1).sum()]).double()
+            self._counted = (self.queue.put(counts), len(answers))
 
     def detach(self, step: int) -> None:
         self._due = False
@@ -88,7 +101,7 @@ class Labels(Collector):
             yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _, _ in waiting], values)
         measured, self._measured = self._measured, []
         for pending in measured:
-            table = pending.numbers.reshape(3, -1)
+            table = pending.numbers.reshape(4, -1)
             self._moments = self._moments + table if self._moments.shape == table.shape else table
         if self._record:
             self._record = False
@@ -109,10 +122,14 @@ class Labels(Collector):
     def _record_all(self) -> None:
         """Everything so far: the loss of the best constant guess, if it is from enough targets."""
         known: dict[str, tuple[float, float]] = {}
-        if self._all.any():
+        if self._all.any() and not self._yes_or_no:
             known["label_entropy"] = (entropy(self._all), float(self._all.sum()))
         if self._moments.size:
-            known["target_variance"] = (spread(self._moments), float(self._moments[0, 0]))
+            number, _, _, distances = self._moments
+            if not self._is_absolute:
+                known["target_variance"] = (spread(self._moments), float(number[0]))
+            elif (deviation := float((distances / number).mean())) > LINEAR:
+                known["target_deviation"] = (deviation, float(number[0]))
         for fact, (value, targets) in known.items():
             if targets >= MIN_COUNTED and math.isfinite(value) and value > 0:
                 self.context.facts[fact] = value
@@ -133,9 +150,10 @@ def count(labels: Tensor, classes: int) -> Tensor | Floats:
 
 
 def moments(target: Tensor) -> Tensor:
-    """Of each column: how many there are, their sum, and that of their squares."""
+    """Of each column: how many there are, their sum, that of their squares, and of their distances from the mean."""
     columns = target.double().reshape(len(target), -1)[:, :MAX_COLUMNS]
-    return torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0)])
+    apart = (columns - columns.mean(0)).abs().sum(0)
+    return torch.stack([torch.ones_like(columns).sum(0), columns.sum(0), columns.square().sum(0), apart])
 
 
 def entropy(counts: Floats) -> float:
@@ -147,7 +165,7 @@ def entropy(counts: Floats) -> float:
 
 def spread(moments: Floats) -> float:
     """The mean over columns of each column's variance."""
-    number, total, squares = moments
+    number, total, squares, _ = moments
     mean = total / number
     with np.errstate(invalid="ignore", over="ignore"):  # where a target is not finite
         return float((squares / number - mean * mean).mean())

@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
-from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent
+from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent, trained
 from bedside.record.run import Event
 
 KEPT = 50  # passes whose length and distance are remembered: enough for a median
@@ -75,6 +75,7 @@ class Loop(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         dependent = mode_dependent(context.model)
+        self._dependent = dependent
         self._kinds = kinds(dependent)
         self._statistics = keeps_statistics(dependent)
         self._waiting: list[bool] = []  # the modes of forwards with gradients that had no backward yet
@@ -143,7 +144,9 @@ class Loop(Collector):
             self._training.clear()
             if evaluating is not self._mode:
                 self._mode = evaluating
-                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": self._kinds}
+                in_training = kinds(trained(self.model, self._dependent))
+                facts = {"training_forwards": "eval" if evaluating else "train", "mode_dependent": in_training}
+                facts["frozen"] = [kind for kind in self._kinds if kind not in in_training]
                 self._changes.append(Event(step, "mode", facts, time.time()))
 
     # Evaluations.

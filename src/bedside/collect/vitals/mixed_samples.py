@@ -2,8 +2,8 @@
 
 A softmax over the wrong dimension, attention that takes the batch for the sequence, a hand-written normalisation over
 the batch: all train, and all answer differently when the batch is another one. That is tried once, some steps into the
-run: the batch goes through copies of the model in evaluation mode, the second time with its last samples exchanged
-for copies of the first (`probes.py`).
+run: the batch goes through copies of the model in evaluation mode, the second time with its first and last samples
+exchanged for copies of others (`probes.py`).
 
 Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
 input's, and no other dimension is as long. A batch that is the same at every step is a graph, whose nodes may talk.
@@ -80,11 +80,11 @@ class MixedSamples(Collector):
         self._due, self._forward = False, None
 
     def _try(self, forward: Forward, batch: Tensor) -> None:
-        rows, new = len(batch), max(1, len(batch) // 4)
+        rows, new = len(batch), max(1, len(batch) // 4)  # so many at both ends: a recurrence has a direction
         changed = copy.copy(forward)
         for each in tensors_in((forward.args, forward.kwargs)):
             if each.dim() and len(each) == rows:
-                other = torch.cat([each[: rows - new], each[:new]]).detach()
+                other = torch.cat([each[new : 2 * new], each[new : rows - new], each[new : 2 * new]]).detach()
                 changed.args, changed.kwargs = exchanged((changed.args, changed.kwargs), each, other)
         try:
             outputs = self.context.probes.answers([forward, changed], nn.Module.eval)
@@ -95,10 +95,10 @@ class MixedSamples(Collector):
         before, after = (answers_in(each, rows) for each in outputs)
         if before is None or after is None or before.shape != after.shape:
             return
-        told = differences(before, after, rows - new)
+        told = differences(before[new : rows - new], after[new : rows - new])
         always_the_same = torch.stack([mark == self._marks[-1] for mark in self._marks]).all().double().cpu()
         self._done = True
-        self._tried.append((self.context.step, rows, new, self.queue.put(torch.cat([told, always_the_same[None]]))))
+        self._tried.append((self.context.step, rows, 2 * new, self.queue.put(torch.cat([told, always_the_same[None]]))))
 
     def events(self) -> Iterable[Event]:
         refused, self._refused = self._refused, []
@@ -130,9 +130,9 @@ def answers_in(output: Any, rows: int) -> Tensor | None:
     return found[0].detach() if found else None
 
 
-def differences(before: Tensor, after: Tensor, kept: int) -> Tensor:
-    """How many of the samples that stayed are answered differently, by how much, and how large answers are."""
-    before, after = (each[:kept].reshape(kept, -1).double() for each in (before, after))
+def differences(before: Tensor, after: Tensor) -> Tensor:
+    """How many samples are answered differently, by how much, and how large answers are."""
+    before, after = (each.reshape(len(each), -1).double() for each in (before, after))
     scale = before.abs().amax().clamp(min=1e-12)
     by = (after - before).abs().amax(1)
     return torch.stack([(by > ROUNDING * scale).sum().double(), by.amax(), scale]).cpu()

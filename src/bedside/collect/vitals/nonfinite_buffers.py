@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
@@ -68,4 +69,9 @@ class NonfiniteBuffers(Collector):
 
 
 def _counts(buffer: Tensor) -> bool:
-    return buffer.is_floating_point() and buffer.layout is torch.strided and 0 < buffer.numel() <= MAX_ELEMENTS
+    return (
+        buffer.is_floating_point()
+        and not is_lazy(buffer)
+        and buffer.layout is torch.strided
+        and 0 < buffer.numel() <= MAX_ELEMENTS
+    )

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -47,7 +48,9 @@ class ZeroGradients(Collector):
         self._due = False
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         named = [(plain_name(n), p.grad) for n, p in self.model.named_parameters() if id(p) in held]
-        grads = [(name, grad) for name, grad in named if grad is not None and not grad.is_sparse and grad.numel()]
+        # A part of a gradient that is zero says nothing about the rest, which other ranks hold.
+        whole = [(name, grad) for name, grad in named if grad is not None and not is_sharded(grad)]
+        grads = [(name, grad) for name, grad in whole if not grad.is_sparse and grad.numel()]
         if not grads or len({grad.device for _, grad in grads}) > 1:
             return
         names = [name for name, _ in grads]

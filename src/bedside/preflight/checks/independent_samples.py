@@ -24,7 +24,7 @@ Models that are meant to compare the samples of a batch with each other.
 >>> from torch import nn
 >>> from bedside.preflight.testing import examined
 >>> print(examined(independent_samples, nn.Sequential(nn.Linear(8, 3), nn.Softmax(dim=0))))
-PRE402 independent-samples: 12 of 12 samples are answered differently when 4 others of their batch are exchanged.
+PRE402 independent-samples: 8 of 8 samples are answered differently when 8 others of their batch are exchanged.
 
 ## References
 - Karpathy (2019), A recipe for training neural networks: use backprop to chart dependencies.
@@ -69,8 +69,8 @@ def independent_samples(setup: Setup, limits: Limits) -> Passed | Finding:
         raise NotEnough("normalisation with running statistics (here it looks at the batch by design)")
     setup.warm_up(limits.steps)
     setup.model.eval()
-    fresh = max(1, rows // 4)
-    exchanged = [*range(rows - fresh), *range(fresh)]
+    end = max(1, rows // 4)  # at both ends, since a recurrence over the samples has a direction
+    exchanged = [*range(end, 2 * end), *range(end, rows - end), *range(end, 2 * end)]
     before, after = _answers(setup, range(rows), rows), _answers(setup, exchanged, rows)
     torch.rand(1), random.random(), np.random.random()  # other numbers from here on
     again = _answers(setup, range(rows), rows)
@@ -78,8 +78,8 @@ def independent_samples(setup: Setup, limits: Limits) -> Passed | Finding:
         raise NotEnough("answers that draw no random numbers (mixup, sampling)")
     if before is None or after is None or before.shape != after.shape:
         raise NotEnough("outputs with a row for each sample, and no other dimension of that length")
-    kept = rows - fresh
-    one, other = (each[:kept].reshape(kept, -1).double() for each in (before, after))
+    fresh, kept = 2 * end, rows - 2 * end
+    one, other = (each[end : rows - end].reshape(kept, -1).double() for each in (before, after))
     scale = float(one.abs().max().clamp(min=1e-12))
     changes = (one - other).abs().amax(1)
     changed = int((changes > limits.rounding * scale).sum())

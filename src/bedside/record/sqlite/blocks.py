@@ -96,6 +96,15 @@ def last_key(connection: sqlite3.Connection, table: str, low: int, high: int) ->
     return None if found is None else key_of(found[0] // SEGMENT, int(np.frombuffer(found[1], STEP)[0]))
 
 
+def last_time(connection: sqlite3.Connection, table: str, low: int, high: int) -> float:
+    """When the last step of the blocks between these row keys was taken; 0 if there is none."""
+    found = connection.execute(
+        f"SELECT substr(times, -{TIME.itemsize}) FROM {table} WHERE at BETWEEN ? AND ? ORDER BY at DESC LIMIT 1",
+        (low, high),
+    ).fetchone()
+    return 0.0 if found is None else float(np.frombuffer(found[0], TIME)[0])
+
+
 def _chunks(cursor: sqlite3.Cursor) -> Iterator[list[tuple[bytes, bytes]]]:
     rows: list[tuple[bytes, bytes]] = []
     size = 0

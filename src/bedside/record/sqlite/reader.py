@@ -7,14 +7,18 @@ its own metric set is touched. A Run shows the moment at which it was opened, ho
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import NoSuchPath, NotARun
+import numpy as np
+
+from bedside.errors import BedsideError, NoSuchPath, NotARun
+from bedside.record.across_ranks import weight_of
 from bedside.record.live_run import GrowingRun
-from bedside.record.run import Event, Parameter, Run
-from bedside.record.sqlite.other_ranks import with_other_ranks
+from bedside.record.run import Event, Key, Parameter, Run
+from bedside.record.sqlite.other_ranks import RankRecord, is_sharded, with_other_ranks
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.read_only import open_to_read
 from bedside.record.sqlite.run_folder import damaged
@@ -43,12 +47,7 @@ def is_run(path: Path) -> bool:
 
 def open_run(run_dir: Path, rank: int = 0) -> Run:
     """The run in a folder (or in one rank's file), as far as it has come, with what other ranks recorded."""
-    run_dir = Path(run_dir)
-    run = _opened(run_dir, rank)[0]
-    others = [each for each in ranks_in(run_dir) if each != rank] if run_dir.is_dir() else []
-    if not others:
-        return run
-    return with_other_ranks(run, rank, {each: lambda each=each: _opened(run_dir, each)[0] for each in others})  # type: ignore[misc]
+    return _all_ranks(Path(run_dir), rank)
 
 
 def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
@@ -56,23 +55,68 @@ def open_newest(run_dir: Path, since: int, rank: int = 0) -> Run:
 
     Only the blocks that hold these steps are read, so following a long run costs what is new in it.
     """
-    return _opened(Path(run_dir), rank, since)[0]
+    return _all_ranks(Path(run_dir), rank, since)
 
 
-def replay(run_dir: Path, into: GrowingRun, rank: int = 0) -> None:
+def beside_other_ranks(live: Run, run_dir: Path, since: int) -> Run:
+    """A rank's live view, with what all ranks recorded since this step to compare."""
+    return with_other_ranks(live, _records(run_dir, since), added_up=True)
+
+
+def _all_ranks(run_dir: Path, rank: int, since: int = 0) -> Run:
+    record = _of_rank(run_dir, rank, since)
+    run = record.run
+    several = bool(run.events_of("ranks"))
+    if run_dir.is_file():  # one rank's own file: what takes all ranks to know is not known
+        return with_other_ranks(run, {record.rank: lambda: record}) if is_sharded(run) else run
+    records = _records(run_dir, since)
+    return with_other_ranks(run, {**records, rank: lambda: record}) if several or len(records) > 1 else run
+
+
+def _records(run_dir: Path, since: int) -> dict[int, Callable[[], RankRecord]]:
+    return {each: partial(_if_readable, run_dir, each, since) for each in ranks_in(run_dir)}
+
+
+def _if_readable(run_dir: Path, rank: int, since: int) -> RankRecord:
+    """Another rank's record; an empty one where it cannot be read, as while it is just being made."""
+    try:
+        return _of_rank(run_dir, rank, since)
+    except (BedsideError, OSError):
+        return RankRecord(Run(str(rank_file(run_dir, rank))))
+
+
+def _of_rank(run_dir: Path, rank: int, since: int = 0) -> RankRecord:
+    run, loader = _opened(run_dir, rank, since)
+    return RankRecord(run, *loader.last, loader.resumed_at)
+
+
+def replay(
+    run_dir: Path,
+    into: GrowingRun,
+    rank: int = 0,
+    *,
+    before: int = SEGMENT,
+    shared: Callable[[tuple[Key, ...]], bool] = lambda columns: False,
+) -> None:
     """Pour a run's past into the live view, so that rules do not take a resume for a beginning.
 
-    Reads the whole record once, a chunk at a time.
+    Reads the whole record once, a chunk at a time: steps `before` that at which it goes on, without columns that are
+    `shared`, of which it has one rank's part.
     """
     run, loader = _opened(Path(run_dir), rank)
     for columns, steps, values in loader.batches():
-        into.append(columns, steps, values)
+        kept = int(np.searchsorted(steps, before))
+        if kept and not shared(columns):
+            into.append(columns, steps[:kept], values[:kept])
     for vital, owner in loader.sparse:
-        series = run.series(vital, owner)
+        if weight_of((vital, owner)) in loader.sparse:
+            continue  # one rank's part of a mean
+        series = run.series(vital, owner).before(before)
         for step, value in zip(series.steps.tolist(), series.values.tolist(), strict=True):
             into.metric(step, vital, value, owner)
     for event in run.events:
-        into.event(event)
+        if event.step < before:
+            into.event(event)
 
 
 def _opened(run_dir: Path, rank: int, since: int = 0) -> tuple[Run, Loader]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bedside.record.run import Event
-from bedside.record.sqlite.blocks import last_key
+from bedside.record.sqlite.blocks import last_key, last_time
 from bedside.record.sqlite.schema import SEGMENT, rows_table
 
 MOST_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far more than any run has
@@ -91,6 +91,19 @@ def _cut(segments: list[Segment]) -> list[Segment]:
 def last_step(segments: Sequence[Segment]) -> int:
     """The last step of the run as it is shown; -1 if it has none."""
     return max((min(each.last, each.end - 1) for each in segments), default=-1)
+
+
+def last_sign(connection: sqlite3.Connection, segments: Sequence[Segment]) -> tuple[int, float]:
+    """The last step of the run, and when it was written or the record closed; (-1, 0.0) if there is none."""
+    if not segments:
+        return -1, 0.0
+    newest = segments[-1]
+    (ended,) = connection.execute("SELECT ended FROM segments WHERE segment = ?", (newest.number,)).fetchone()
+    times = [newest.started if ended is None else float(ended)]
+    if ended is None:
+        for (number,) in connection.execute("SELECT id FROM metric_sets ORDER BY id").fetchall():
+            times.append(last_time(connection, rows_table(number), *newest.range))
+    return last_step(segments), max(times)
 
 
 def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:

@@ -19,7 +19,7 @@ from bedside.record.sqlite.blocks import Packed, cut, last_key
 from bedside.record.sqlite.fences import limit_steps
 from bedside.record.sqlite.plain_json import from_text
 from bedside.record.sqlite.run_folder import damaged
-from bedside.record.sqlite.run_segments import Segment
+from bedside.record.sqlite.run_segments import Segment, last_sign
 from bedside.record.sqlite.schema import DTYPES, SEGMENT, as_columns, rows_table
 
 MOST_NAMES = 2**26  # characters of all column names together: a million of them
@@ -51,6 +51,8 @@ class Loader:
         self._path = path
         self._connection = connection
         self._since = since  # earlier steps are not shown
+        self.last = last_sign(connection, segments)
+        self.resumed_at = segments[-1].first if len(segments) > 1 else None
         weakref.finalize(self, connection.close)
         self._refuse_too_many_names()
         self.sets = [

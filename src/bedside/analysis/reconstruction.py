@@ -1,0 +1,24 @@
+"""Whether an autoencoder still tells its samples apart."""
+
+from __future__ import annotations
+
+from bedside.errors import NotEnough
+from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import RECONSTRUCTION_VARIATION
+
+READINGS = 40  # ten for each quarter of the run
+GROWS = 1.2  # times the quarter before: training is still finding out
+GONE = 0.15  # of the samples' own spread; healthy autoencoders ended at 0.27 and more, one whose code is noise at 0.09
+
+
+def collapsed_reconstruction_series(run: Run) -> Series | None:
+    """The variation of reconstructions, where it is next to none, no more than untrained, and not growing."""
+    variation = run.series(RECONSTRUCTION_VARIATION.name).finite()
+    if len(variation) < READINGS:
+        raise NotEnough(f"{READINGS} readings of {RECONSTRUCTION_VARIATION.name}, has {len(variation)}")
+    quarter = len(variation) // 4
+    now, before = variation.median(quarter), variation.head(len(variation) - quarter).median(quarter)
+    first = variation.head(max(3, quarter // 4)).median()
+    # A net that begins with nearly constant outputs is judged by the limit alone.
+    return variation if now < GONE and now < GROWS * before and now < max(first, GONE / 3) else None

@@ -1,0 +1,133 @@
+"""What a loss is the sum of, and how each part was reduced: a mean here and a sum there weigh very differently.
+
+`F.mse_loss(…) + kl.sum()` adds a mean over every pixel of every sample to a sum over every sample: one element of the
+second counts thousands of times as much as one of the first. The graph of the loss tells: additions, constant weights,
+and at the end of each branch a mean or a sum with the number of elements that went in.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.vitals.loss_inputs import SHAPING
+from bedside.record.run import Event
+
+LOOK_FROM = (0, 50, 200, 1000)  # steps from which on the next sampled loss is looked at: weights may be annealed
+MAX_TERMS = 8
+MAX_NODES = 64  # on the way to them
+MEAN, SUM = 1, 2  # as loss functions number their reductions
+
+
+class Term(NamedTuple):
+    """One part of the loss."""
+
+    made_by: str
+    reduction: str  # "mean" or "sum"
+    elements: int  # that went into it
+    weight: float  # constant factor
+
+    @property
+    def per_element(self) -> float:
+        """How much one element counts."""
+        return abs(self.weight) / (self.elements if self.reduction == "mean" else 1)
+
+
+class LossTerms(Collector):
+    """Looks at the graph of a few losses."""
+
+    name = "loss terms"
+
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._looks = 0
+        self._due = False
+        self._found: list[Event] = []
+        self._news: list[Event] = []
+
+    def attach(self, step: int) -> None:
+        self._due = self._looks < len(LOOK_FROM) and step >= LOOK_FROM[self._looks]
+
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        self._found = []
+        if self._due and isinstance(tensors, Tensor) and tensors.numel() == 1:
+            terms = terms_of(tensors.grad_fn)
+            if len(terms) > 1:
+                facts = [dict(each._asdict(), per_element=each.per_element) for each in terms]
+                self._found = [Event(self.context.step, "loss_terms", {"terms": facts}, time.time())]
+
+    def backward_ended(self, ours: bool) -> None:
+        if self._due and ours:
+            self._due = False
+            self._looks += 1
+            self._news += self._found
+
+    def detach(self, step: int) -> None:
+        self._due = False
+
+    def events(self) -> Iterable[Event]:
+        news, self._news = self._news, []
+        return news
+
+
+def terms_of(root: Any) -> list[Term]:
+    """The parts that are added up, as far as it can be told how each was reduced; none if that is not known of all.
+
+    >>> import torch
+    >>> x = torch.ones(4, 5, requires_grad=True)
+    >>> for term in terms_of((x.square().mean() - 0.5 * x.sum()).grad_fn):
+    ...     print(*term)
+    Pow mean 20 1.0
+    AccumulateGrad sum 20 -0.5
+    """
+    terms: list[Term] = []
+    waiting = [(root, 1.0)]
+    for _ in range(MAX_NODES):
+        if not waiting:
+            return terms if len(terms) <= MAX_TERMS else []
+        node, weight = waiting.pop(0)
+        inputs = [] if node is None else [following for following, _ in node.next_functions]
+        there = [each for each in inputs if each is not None]
+        name = _operation(node)
+        if name in ("Add", "Sub") and len(inputs) == 2:
+            alpha = float(getattr(node, "_saved_alpha", 1)) * (-1 if name == "Sub" else 1)
+            waiting += [(each, weight * factor) for each, factor in zip(inputs, (1.0, alpha), strict=True) if each]
+        elif name in ("Mul", "Div") and len(there) == 1 and (constant := _constant(node, inputs)) is not None:
+            waiting.append((there[0], weight * (constant if name == "Mul" else 1 / constant if constant else math.inf)))
+        elif name in ("Neg", "Rsub") and there:
+            waiting.append((there[0], -weight))
+        elif name in SHAPING and there:
+            waiting.append((there[0], weight))
+        elif (term := _reduced(node, name, there, weight)) is not None:
+            terms.append(term)
+        else:
+            return []
+    return []
+
+
+def _reduced(node: Any, name: str, there: Sequence[Any], weight: float) -> Term | None:
+    """A mean, a sum, or a loss function that is one of them."""
+    if name in ("Mean", "Sum"):
+        made_by = _operation(there[0]) if there else ""
+        return Term(made_by, name.lower(), math.prod(node._saved_self_sym_sizes), weight)
+    reduction = getattr(node, "_saved_reduction", None)
+    if reduction not in (MEAN, SUM):
+        return None
+    elements = node._saved_target if name.startswith("NllLoss") else node._saved_self
+    return Term(name, "mean" if reduction == MEAN else "sum", elements.numel(), weight)
+
+
+def _constant(node: Any, inputs: Sequence[Any]) -> float | None:
+    """The factor that needs no gradient, where reading it makes nobody wait."""
+    value = node._saved_other if inputs[0] is not None else node._saved_self
+    plain = isinstance(value, Tensor) and value.numel() == 1 and value.is_cpu
+    return float(value.detach().reshape(()).tolist()) if plain else None
+
+
+def _operation(node: Any) -> str:
+    return "" if node is None else str(node.name()).rpartition("::")[2].partition("Backward")[0]

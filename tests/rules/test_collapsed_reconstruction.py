@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+
+from bedside.finding import NotExamined, Severity
+from bedside.rules.collapsed_reconstruction import collapsed_reconstruction
+from bedside.testing import a_run
+
+NOISE = np.exp(0.05 * np.random.default_rng(0).standard_normal(200))
+
+
+def run(variation):
+    return a_run(loss=0.1, reconstruction_variation=variation * NOISE)
+
+
+def test_speaks_when_outputs_become_alike():
+    [found] = collapsed_reconstruction.check(run(np.geomspace(0.2, 0.08, 200)))
+    assert found.severity == Severity.WARNING
+    assert "so all are alike" in found.message
+
+
+def test_stays_silent_when_they_come_to_differ():
+    assert not collapsed_reconstruction.check(run(np.geomspace(0.17, 0.5, 200)))
+
+
+def test_stays_silent_while_a_slow_start_is_still_growing():
+    assert not collapsed_reconstruction.check(run(np.geomspace(0.001, 0.04, 200)))
+
+
+def test_says_so_when_the_run_is_short_or_no_autoencoder():
+    assert isinstance(collapsed_reconstruction.examine(a_run(loss=0.1)), NotExamined)
+    short = a_run(steps=10, loss=0.1, reconstruction_variation=[0.02] * 10)
+    assert isinstance(collapsed_reconstruction.examine(short), NotExamined)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import numpy as np
+
+from bedside.finding import Severity
+from bedside.record.run import Event
+from bedside.rules.unbalanced_loss_parts import unbalanced_loss_parts
+from bedside.testing import a_run
+
+NOISE = np.exp(0.05 * np.random.default_rng(0).standard_normal(200))
+ERROR = {"made_by": "MseLoss", "reduction": "mean", "elements": 4096, "weight": 1.0, "per_element": 1 / 4096}
+KL = {"made_by": "Mul", "reduction": "sum", "elements": 384, "weight": 1.0, "per_element": 1.0}
+
+
+def run(variation, *terms):
+    events = [Event(0, "loss_terms", {"terms": list(terms)})] if terms else []
+    return a_run(loss=0.1, reconstruction_variation=variation * NOISE, events=events)
+
+
+def test_names_the_sum_that_drowns_the_mean():
+    [found] = unbalanced_loss_parts.check(run(np.full(200, 0.05), ERROR, KL))
+    assert found.severity == Severity.WARNING
+    assert "a sum over 384 elements to a mean over 4,096" in found.message
+    assert "by 2e-4" in found.try_[1]
+
+
+def test_is_silent_when_both_are_sums_or_nothing_is_lost():
+    summed = ERROR | {"reduction": "sum", "per_element": 1.0}
+    assert not unbalanced_loss_parts.check(run(np.full(200, 0.05), summed, KL))
+    assert not unbalanced_loss_parts.check(run(np.full(200, 0.6), ERROR, KL))
+    assert not unbalanced_loss_parts.check(run(np.full(200, 0.05)))
