@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web docs scoreboard benchmarks browser clean
+.PHONY: help demo test lint web docs scoreboard benchmarks hostile browser clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,11 @@ scoreboard: $(VENV)/.dev  ## how good the diagnosis is: the zoo on one seed; COR
 benchmarks: $(VENV)/.dev  ## what watching costs
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/overhead.py --limits
+
+SOAK ?= 3600
+hostile: $(VENV)/.dev  ## the long version of tests/hostile: kills, interrupts, damaged files; SOAK=seconds
+	$(BIN)/python -m benchmarks.hostile --soak $(SOAK)
+	$(BIN)/python -m benchmarks.bitwise
 
 # Only tests that drive a browser need one, and only then is it installed.
 browser:

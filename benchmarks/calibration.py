@@ -1,16 +1,18 @@
 """Is "80 % sure" right 80 % of the time? Reliability tables and Brier scores of hypotheses and findings.
 
-    python benchmarks/calibration.py [--cache .cache/zoo] [--drawn 660] [--write docs/calibration.md]
+    python benchmarks/calibration.py [--cache .cache/zoo] [--drawn 660] [--write]
 
 Every recorded run of the zoo that is in the cache is diagnosed, and so are drawn healthy runs. A hypothesis is right
 when it is the cause that the specimen was made with; of a healthy run only the harmless explanation is. A finding is
 right when it is one of those that the specimen expects, or when it follows from one; on a healthy run none is. Runs
-whose specimen has no answer in the table below are left out of the hypotheses' score.
+whose specimen has no answer in the table below are left out of the hypotheses' score. `--write` puts the figures into
+benchmarks/results/calibration.csv, of which `scripts/make_docs.py` makes docs/calibration.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from healthy import healthy_run
 
 # Drawn so that training falls epoch by epoch and validation does not follow: that is what the answer says.
 DRAWN_TRUTH = {"fine_tuning_staircase": ("silent-overfitting", "normal-convergence")}
+RESULTS = Path(__file__).parent / "results" / "calibration.csv"
 EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 HARMLESS = "normal-convergence"
 
@@ -133,17 +136,20 @@ def zoo_runs(cache: Path) -> Iterator[tuple[str, bool, Sequence[str], Diagnosis]
             yield specimen.name, sick, sorted(specimen.names) if sick else (), examine(open_run(folder))
 
 
-def table(title: str, claims: Sequence[Claim]) -> str:
-    rows = [f"| {band} | {count} | {said:.0%} | {right:.0%} |" for band, count, said, right in reliability(claims)]
-    head = f"## {title}\n\n{len(claims)} claims, Brier score {brier(claims):.3f}.\n"
-    return "\n".join([head, "| said | how often | on average | right |", "|---|---|---|---|", *rows])
+Row = tuple[str, str, int, float, float]  # part, band or name, how many, said, right
+
+
+def rows_of(part: str, claims: Sequence[Claim]) -> list[Row]:
+    """The bands of a reliability table, and the Brier score over all of them."""
+    bands = [(part, band, count, said, right) for band, count, said, right in reliability(claims)]
+    return [*bands, (part, "Brier score", len(claims), brier(claims), float("nan"))]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=Path(".cache/zoo"), help="recorded runs of the zoo")
     parser.add_argument("--drawn", type=int, default=660, help="drawn healthy runs")
-    parser.add_argument("--write", type=Path, help="write the tables into this page")
+    parser.add_argument("--write", action="store_true", help=f"write the figures into {RESULTS.name}")
     options = parser.parse_args(arguments)
     weighed: list[Claim] = []
     found: list[Claim] = []
@@ -162,28 +168,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         weighed += hypotheses(diagnosis, DRAWN_TRUTH.get(run.name.rsplit(" ", 1)[0], (HARMLESS,)))
         found += findings(diagnosis, ())
         against += [f"{run.name}: {each}" for each in contradictions(diagnosis)]
-    text = "\n\n".join(
-        [
-            "# How far to trust the percentages",
-            "Made by `python benchmarks/calibration.py` over the recorded runs of the zoo and drawn healthy runs. A "
-            "claim of 80 % should be right about 80 % of the time.",
-            table("Hypotheses", weighed),
-            table("Findings", found),
-            "## Verdicts\n\n| runs | sick | unclear | healthy |\n|---|---|---|---|\n"
-            + "\n".join(
-                f"| {title} | {counts['sick']} | {counts['unclear']} | {counts['healthy']} |"
-                for title, counts in (
-                    ("sick specimens", verdicts[True]),
-                    ("healthy specimens and twins", verdicts[False]),
-                    ("drawn healthy runs", drawn),
-                )
-            ),
-        ]
-    )
-    text += f"\n\n## Reports that contradict themselves\n\n{len(against)}."
-    print(text, *against, sep="\n")
+    rows = [*rows_of("hypotheses", weighed), *rows_of("findings", found)]
+    for title, counts in (
+        ("sick specimens", verdicts[True]),
+        ("healthy specimens and twins", verdicts[False]),
+        ("drawn healthy runs", drawn),
+    ):
+        total = max(1, sum(counts.values()))
+        rows += [(f"verdicts: {title}", word, n, n / total, float("nan")) for word, n in counts.items()]
+    rows.append(("contradictions", "reports", len(against), float("nan"), float("nan")))
+    for part, name, count, said, right in rows:
+        print(f"{part:40} {name:14} {count:6} {said:8.3f} {right:8.3f}")
+    print(*against, sep="\n")
     if options.write:
-        options.write.write_text(text + "\n", encoding="utf-8")
+        with RESULTS.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("part", "name", "count", "said", "right"))
+            writer.writerows((part, name, n, f"{said:.4f}", f"{right:.4f}") for part, name, n, said, right in rows)
     return 0
 
 

@@ -14,6 +14,8 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from calibration_page import RESULTS as CALIBRATION
+from calibration_page import calibration_page
 from cost_tables import costs
 from front_numbers import front_numbers
 from lab_pages import lab_pages, lab_table
@@ -48,6 +50,9 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         + page(check)
         for check in CHECKS
     }
+    pages[root / "docs/calibration.md"] = MADE.format(source="benchmarks/calibration.py") + calibration_page(
+        root / CALIBRATION
+    )
     filled = {
         "README.md": {"numbers": front_numbers(root)},
         "docs/lab.md": {"experiments": lab_table()},

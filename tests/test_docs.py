@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("integrations/*.md")])
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("integrations/*.md"), *DOCS.glob("lab/*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)

@@ -6,6 +6,7 @@ user's own call as the line to type, once, with `at_the_door`.
 
 from __future__ import annotations
 
+import errno
 import select
 import sys
 import warnings
@@ -37,6 +38,11 @@ class BedsideError(Exception):
 def _one_line(text: str) -> str:
     """Names and complaints come from other people's files: no line breaks, no control characters."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _plain_lines(text: str) -> str:
+    """The same for several lines, which stay."""
+    return "\n".join(map(_one_line, text.split("\n")))
 
 
 class NotARun(BedsideError):
@@ -80,6 +86,11 @@ def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") ->
 
 def unexpected_failure(unexpected: BaseException | None) -> BedsideError:
     """What could not have been foreseen, still in three lines."""
+    if isinstance(unexpected, OSError) and unexpected.errno == errno.ENAMETOOLONG:
+        path = str(unexpected.filename)
+        return NoSuchPath(
+            f"'{path[:40]}…' is too long for a path: {len(path)} characters.", expected="a path that exists"
+        )
     what = f"bedside itself failed: {type(unexpected).__name__}: {unexpected}".splitlines()[0]
     return BedsideError(
         what,
@@ -100,6 +111,7 @@ def warn_safely(message: str, *, stacklevel: int = 2) -> None:
     """A warning that never becomes an exception: under `python -W error` it is a line on stderr."""
     if _nobody_reads_stderr():
         return
+    message = _plain_lines(message)
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=stacklevel + 1)
     except Warning:
@@ -129,7 +141,7 @@ def say(text: str) -> None:
         return
     try:
         encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-        readable = text.encode(encoding, "backslashreplace").decode(encoding)
+        readable = _plain_lines(text).encode(encoding, "backslashreplace").decode(encoding)
         if bars := sys.modules.get("tqdm.std"):  # in the middle of a bar it would begin at the bar's end
             bars.tqdm.write(readable, file=sys.stderr)
         else:

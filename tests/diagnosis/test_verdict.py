@@ -50,10 +50,16 @@ def test_an_alarm_makes_it_sick_with_the_primary_message_as_the_reason():
     assert (said.word, said.reason) == ("sick", "Second.")
 
 
-@pytest.mark.parametrize("change", [{"preview": True}, {"severity": Severity.NOTE}])
-def test_previews_and_notes_leave_it_healthy(change):
-    finding = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9).with_(**change)
-    assert judged(a_run(loss=falling()), [finding]).word == "healthy"
+def test_notes_leave_it_healthy():
+    for preview in (True, False):
+        note = Finding("AAA101", "a", Severity.NOTE, "Something.", 0.9, 0, 9).with_(preview=preview)
+        assert judged(a_run(loss=falling()), [note]).word == "healthy"
+
+
+def test_an_alarm_of_a_rule_on_trial_makes_it_unclear():
+    alarm = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9, try_=("Do this.",), preview=True)
+    said = judged(a_run(loss=falling()), [alarm])
+    assert (said.word, said.reason, said.settled_by) == ("unclear", "A rule on trial says: Something.", "Do this.")
 
 
 # Five kinds of run that were once called healthy. Each must be unclear although no rule says anything.
@@ -195,3 +201,37 @@ def test_a_fault_more_likely_than_not_is_not_healthy():
 def test_a_harmless_or_unlikely_answer_leaves_it_healthy():
     assert judged(a_run(loss=falling()), asked=[question(0.7, None)]).word == "healthy"
     assert judged(a_run(loss=falling()), asked=[question(0.4, EXPERIMENT)]).word == "healthy"
+
+
+def test_a_training_loss_that_is_low_is_not_yet_known_by_heart():
+    fall = np.geomspace(2.0, 0.06, 300)  # three hundredths of its start: known by heart
+    held_out = np.r_[2.0, 1.6, np.full(10, 1.5)]
+    assert judged(a_run(loss=fall, val_loss=held_out)).reason.startswith("The training data are known by heart")
+    half_way = np.geomspace(2.0, 0.3, 300)
+    assert "by heart" not in judged(a_run(loss=half_way, val_loss=held_out)).reason
+
+
+def test_a_loss_that_came_down_to_label_frequencies_and_stays_has_learned_nothing_else():
+    lopsided = {"classes": 2, "label_entropy": 0.2}
+    down = np.r_[np.geomspace(0.7, 0.2, 60), np.full(240, 0.2)]
+    assert "that of a blind guess (the entropy of the labels" in judged(a_run(loss=down, config=lopsided)).reason
+    below = np.r_[np.geomspace(0.7, 0.2, 60), np.geomspace(0.2, 0.05, 200), np.full(40, 0.05)]
+    assert "blind guess" not in judged(a_run(loss=below, config=lopsided)).reason
+
+
+def test_a_sum_over_tokens_is_not_compared_with_a_blind_guess():
+    known = {"classes": 10}
+    assert "blind guess" not in judged(a_run(loss=np.geomspace(400, 60, 300), config=known)).reason
+    assert "blind guess" in judged(a_run(loss=np.geomspace(20, 9, 300), config=known)).reason
+
+
+def test_a_training_loss_that_hardly_fell_asks_nothing_of_validation():
+    flat = np.linspace(1.9, 1.95, 12)
+    assert "never better" not in judged(a_run(loss=noisy(np.linspace(2.0, 1.75, 400)), val_loss=flat)).reason
+    assert "never better" in judged(a_run(loss=noisy(np.linspace(2.0, 1.2, 400)), val_loss=flat)).reason
+
+
+def test_a_gap_of_a_third_is_not_called_learned_by_heart():
+    known = np.geomspace(2.0, 0.02, 400)
+    assert "by heart" not in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 0.6, 12))).reason
+    assert "by heart" in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 1.4, 12))).reason

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +101,53 @@ def test_an_alarm_that_names_a_module_passes_none(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "owned" in done.stderr
     assert not DANGEROUS.search(done.stdout + done.stderr)
+
+
+SCRIPT = """
+import sys, torch, bedside, bedside.sinks
+from torch import nn
+evil = sys.argv[1]
+class Refuses(bedside.sinks.JsonLines):
+    def write(self, step, values):
+        raise OSError(evil)
+model = nn.Sequential()
+model.add_module("layer" + evil.replace(".", ""), nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+if sys.argv[2] == "sinks":
+    bedside.watch(model, optimizer, run_dir=sys.argv[3], sinks=[Refuses(sys.argv[3] + ".jsonl")])
+for _ in range(60):
+    optimizer.zero_grad()
+    (model(torch.randn(4, 8)).sum() * float("nan")).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("how", ["launch", "sinks"])
+def test_a_script_under_bedside_run_and_a_sink_that_fails_pass_none(tmp_path: Path, how: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    folder = tmp_path / f"runs{EVIL}"
+    call = [sys.executable, "-m", "bedside", "run", "--run-dir", folder, script, EVIL, how, tmp_path / "own"]
+    told = subprocess.run([str(each) for each in call], capture_output=True, text=True, errors="replace", timeout=120)
+    assert "owned" in told.stderr, told.stderr
+    assert not DANGEROUS.search(told.stdout + told.stderr), DANGEROUS.search(told.stdout + told.stderr)
+
+
+def test_the_live_page_of_such_a_folder_passes_none(tmp_path: Path) -> None:
+    folder = tmp_path / f"runs{EVIL}"
+    a_record(folder / "run")
+    told = command("watch", folder / "run", "--once")
+    assert "owned" in told.out
+    assert not DANGEROUS.search(told.out + told.err)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bedside.live.server", str(folder), str(os.getpid())], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+    finally:
+        process.terminate()
+        process.communicate()
+    assert "owned" in said
+    assert "http://127.0.0.1" in said
+    assert not DANGEROUS.search(said)

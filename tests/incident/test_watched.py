@@ -390,3 +390,68 @@ def test_a_bad_log_is_named_through_dropout(tmp_path):
     assert again.exact, again.differences
     assert again.culprit.operator == "aten.log"
     assert "index 99" in str(again)
+
+
+def test_a_replay_beside_the_run_is_no_part_of_it(tmp_path, made):
+    model, optimizer = made
+    with bedside.watch(
+        model, optimizer, run_dir=tmp_path / "run", black_box=True, on_nan="skip", quiet=True
+    ) as monitor:
+        train(model, optimizer, loader(bad=[30]))
+        before = {name: each.clone() for name, each in model.state_dict().items()}
+        assert load(monitor.run_dir).replay(model, F.cross_entropy).exact
+        assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+        train(model, optimizer, loader())
+    found = bedside.load(tmp_path / "run")
+    assert found.steps == 40
+    assert not found.events_of("switched_off")
+    assert sum(map(math.isnan, found.loss.values)) == 1
+
+
+def test_losses_that_the_loop_threw_away_are_not_replayed(tmp_path, made):
+    model, optimizer = made
+    batches = list(loader(bad=[60]))
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", black_box=True, quiet=True):
+        for x, y in batches[:4]:  # backward passes that nobody steps after
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+    assert len(load(tmp_path / "run").micro_batches) == 1
+
+
+@pytest.mark.slow
+def test_a_compiled_model_stays_one_graph_and_is_kept(tmp_path):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+    optimizer = torch.optim.AdamW(model.parameters())
+    options = {"black_box": True, "on_nan": "skip", "quiet": True}
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", **options):
+        compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+        train(compiled, optimizer, loader(bad=[70]))
+    assert finite(model)
+    again = load(tmp_path / "run").replay(nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)), F.cross_entropy)
+    assert again.reproduced
+    assert "The model was compiled" in str(again)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_autocast_is_that_of_then(tmp_path, scaled):
+    torch.manual_seed(0)
+    model = WithLog()
+    optimizer = torch.optim.AdamW(model.parameters())
+    scaler = torch.amp.GradScaler("cpu", enabled=scaled, init_scale=128.0)
+    x, y = data().tensors
+    x[99, 0] = -4.0
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", black_box=True, quiet=True):
+        for inputs, targets in DataLoader(TensorDataset(x, y), 16):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = F.cross_entropy(model(inputs), targets)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    incident = load(tmp_path / "run")
+    assert incident.facts["micro_batches"][0]["calls"][0]["autocast"] == [["cpu", "bfloat16"]]
+    again = incident.replay(WithLog(), F.cross_entropy)
+    assert again.exact, again.differences
+    assert "index 99" in str(again)
+    assert (incident.facts["loss_scale"] is not None) == scaled

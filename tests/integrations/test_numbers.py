@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 import torch
 from tests.integrations.recorder import RecordingSGD, record_clipping
+from tests.launch.processes import BEDSIDE, PYTHON, run, written
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -147,63 +151,6 @@ def test_an_exception_in_ignite_is_still_the_user_s(tmp_path):
         trainer.run([1], max_epochs=1)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["trainer", "sft"])
-def test_transformers_and_trl(tmp_path, monkeypatch, kind):
-    transformers = pytest.importorskip("transformers")
-    monkeypatch.chdir(tmp_path)
-    from bedside.integrations.transformers import attach
-
-    torch.manual_seed(0)
-    small = {"vocab_size": 32, "n_positions": 32, "n_embd": 16, "n_layer": 1, "n_head": 2}
-    model = transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(**small, bos_token_id=0, eos_token_id=0, pad_token_id=0)
-    )
-    common = {
-        "output_dir": "out",
-        "per_device_train_batch_size": 4,
-        "gradient_accumulation_steps": ACCUMULATE,
-        "max_steps": 12,
-        "logging_steps": 1,
-        "learning_rate": 1e-2,
-        "max_grad_norm": CLIP,
-        "save_strategy": "no",
-        "report_to": "none",
-        "use_cpu": True,
-        "disable_tqdm": True,
-    }
-    ids = (torch.arange(12) + torch.randint(32, (96, 1))) % 31 + 1
-    if kind == "trainer":
-        rows = [{"input_ids": each, "labels": each} for each in ids]
-        trainer = transformers.Trainer(model, transformers.TrainingArguments(**common), train_dataset=rows)
-    else:
-        trainer = trl_trainer(model, common, ids)
-    attach(trainer, run_dir=tmp_path / "run", quiet=True)
-    trainer.train()
-    logs = [each for each in trainer.state.log_history if "grad_norm" in each]
-    run = bedside.load(tmp_path / "run")
-    assert run.steps == len(logs) == 12
-    np.testing.assert_allclose(run.series("grad_norm").values, [each["grad_norm"] for each in logs], rtol=1e-4)
-    np.testing.assert_allclose(run.series("lr").values, [each["learning_rate"] for each in logs], rtol=1e-4)
-    assert len(run.loss) == 12
-    assert set(run.series("micro_batches").values) == {ACCUMULATE}
-    assert run.series("grad_norm_clipped").values.max() == pytest.approx(CLIP, rel=1e-3)
-
-
-def trl_trainer(model, common, ids):
-    trl, datasets = pytest.importorskip("trl"), pytest.importorskip("datasets")
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    words = {"<pad>": 0, **{f"w{i}": i for i in range(1, 32)}}
-    raw = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<pad>"))
-    raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="<pad>", eos_token="<pad>")
-    texts = [" ".join(f"w{i}" for i in each) for each in ids.tolist()]
-    dataset = datasets.Dataset.from_dict({"text": texts})
-    args = trl.SFTConfig(**common, max_length=16)
-    return trl.SFTTrainer(model, args=args, train_dataset=dataset, processing_class=tokenizer)
-
-
 def test_an_optimizer_for_every_parameter_stepped_in_the_backward(tmp_path):
     model, losses, norms = net(), [], []
     optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
@@ -227,3 +174,83 @@ def test_an_optimizer_for_every_parameter_stepped_in_the_backward(tmp_path):
     assert run.steps == BATCHES
     np.testing.assert_allclose(run.loss.values, losses, rtol=1e-5)
     np.testing.assert_allclose(run.series("grad_norm").values, norms, rtol=1e-5)
+
+
+KERAS = """
+import os, sys, json
+os.environ["KERAS_BACKEND"] = "torch"
+import keras, numpy as np, torch
+
+def norm(tensors):
+    return float(torch.sqrt(sum((t.detach().double() ** 2).sum() for t in tensors)))
+
+class Recording(keras.optimizers.SGD):
+    before, after, rates, sums = [], [], [], None
+    def apply(self, grads, trainable_variables=None):
+        self.sums = [g.clone() for g in grads] if self.sums is None else [s + g for s, g in zip(self.sums, grads)]
+        super().apply(grads, trainable_variables)
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        self.before.append(norm(s / (self.gradient_accumulation_steps or 1) for s in self.sums))
+        self.sums = None
+        self.after.append(norm(grads))
+        self.rates.append(float(learning_rate))
+        super()._backend_update_step(grads, trainable_variables, learning_rate)
+
+losses = []
+class Recorded(keras.losses.SparseCategoricalCrossentropy):
+    def call(self, y_true, y_pred):
+        value = super().call(y_true, y_pred)
+        if value.requires_grad:
+            losses.append(float(value.detach().mean()))
+        return value
+
+keras.utils.set_random_seed(0)
+x = np.random.randn(192, 6).astype("float32")
+y = x[:, :3].argmax(1)
+rate = keras.optimizers.schedules.ExponentialDecay(0.1, 3, 0.5, staircase=True)
+model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(12, "tanh"), keras.layers.Dense(3)])
+optimizer = Recording(rate, **json.loads(sys.argv[1]))
+model.compile(optimizer, Recorded(from_logits=True))
+callbacks = []
+if sys.argv[2] == "callback":
+    from bedside.integrations.keras import Monitor
+    callbacks = [Monitor(run_dir="run", quiet=True)]
+model.fit(x, y, batch_size=8, epochs=1, verbose=0, callbacks=callbacks)
+json.dump({"losses": losses, "before": optimizer.before, "after": optimizer.after, "rates": optimizer.rates},
+          open("recorded.json", "w"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "way"),
+    [
+        ({"global_clipnorm": CLIP, "gradient_accumulation_steps": ACCUMULATE}, "callback"),
+        ({"global_clipnorm": CLIP, "gradient_accumulation_steps": ACCUMULATE}, "run"),
+        ({"clipnorm": CLIP}, "callback"),
+        ({"clipvalue": 0.05}, "callback"),
+        ({}, "run"),
+    ],
+)
+def test_keras(tmp_path, options, way):
+    if find_spec("keras") is None:
+        pytest.skip("keras is not installed")
+    command = [*(BEDSIDE if way == "run" else PYTHON), *(["--run-dir", "run"] if way == "run" else [])]
+    done = run([*command, written(tmp_path, KERAS), json.dumps(options), way], tmp_path)
+    assert done.returncode == 0, done.stderr
+    recorded = json.loads((tmp_path / "recorded.json").read_text())
+    watched = bedside.load(tmp_path / "run")
+    micro_batches = options.get("gradient_accumulation_steps", 1)
+    assert watched.steps == len(recorded["rates"]) == BATCHES // micro_batches
+    means = np.asarray(recorded["losses"]).reshape(-1, micro_batches).mean(axis=1)
+    np.testing.assert_allclose(watched.loss.values, means, rtol=1e-5)
+    np.testing.assert_allclose(watched["grad_norm/overall"].values, recorded["before"], rtol=1e-4)
+    np.testing.assert_allclose(watched["lr"].values, recorded["rates"], rtol=1e-5)
+    assert set(watched.series("micro_batches").values) == {micro_batches}
+    if "clipvalue" not in options:  # then only what came before clipping is known
+        np.testing.assert_allclose(watched["grad_norm_clipped"].values, recorded["after"], rtol=1e-4)
+    if "global_clipnorm" in options:
+        assert set(watched.series("clip_threshold").values) == {CLIP}
+        assert (watched["grad_norm/overall"].values > CLIP).any()
+    assert {"dense", "dense_1"} <= set(watched.owners("grad_norm"))
+    said = {each.name for each in bedside.diagnose(tmp_path / "run").findings}
+    assert not said & {"unscaled-accumulation", "never-stepped", "accumulating-gradient"}, said

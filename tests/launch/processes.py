@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,14 @@ print("weights", float(sum(p.sum() for p in model.parameters())))
 
 def run(command: list[str], folder: Path, **more: Any) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "OMP_NUM_THREADS": "1", **more.pop("env", {})}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=env, **more)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=280, env=env, preexec_fn=interruptible, **more
+    )
+
+
+def interruptible() -> None:
+    """In the child: what is started in the background of a shell inherits that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def written(folder: Path, text: str, name: str = "script.py") -> str:

@@ -1,6 +1,7 @@
 """Runs scripts as `python` and as `bedside run` would, each in a forked process, so that torch is imported once.
 
-python side_by_side.py OUT [NAME…]      writes OUT/NAME.plain.pt, OUT/NAME.watched.pt, both outputs, and the records
+python side_by_side.py OUT      takes names on stdin and answers each with a line, when OUT has NAME.plain.pt,
+                                NAME.watched.pt, both outputs, and the records
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def side_by_side(out: Path, name: str) -> None:
         if process == 0:
             code = 1
             try:
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 for stream in (1, 2):
                     file = os.open(out / f"{name}.{kind}.{'out' if stream == 1 else 'err'}", os.O_WRONLY | os.O_CREAT)
                     os.dup2(file, stream)
@@ -49,6 +51,9 @@ def side_by_side(out: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    for each in sys.argv[2:] or sorted(path.stem for path in SCRIPTS.glob("*.py")):
-        side_by_side(folder, each)
+    for line in sys.stdin:
+        if line.startswith("keras"):
+            os.environ["KERAS_BACKEND"] = "torch"
+            import keras  # noqa: F401  (once as well)
+        side_by_side(Path(sys.argv[1]), line.strip())
+        print("done", flush=True)

@@ -116,3 +116,30 @@ def test_a_healthy_run_has_nothing_to_replay(tmp_path):
     done = replayed(tmp_path)
     assert done.returncode == 2
     assert "holds no incident" in done.stderr
+
+
+WITHOUT_A_LOADER = """
+import torch, bedside
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+with bedside.watch(model, optimizer, run_dir={run!r}, black_box=True, quiet=True):
+    for step in range(60):
+        x = torch.rand(8, 4)
+        if step == 30:
+            x[6, 2] = -5.0
+        optimizer.zero_grad()
+        (model(x.add(1).log()) - x.sum(1, keepdim=True)).square().mean().backward()
+        optimizer.step()
+"""
+
+
+def test_a_loop_that_makes_its_own_batches_is_replayed_with_the_kept_inputs(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(WITHOUT_A_LOADER.format(run=str(tmp_path / "run")))
+    assert run(script).returncode == 0
+    done = replayed(tmp_path, "--script", script)
+    assert done.returncode == 1, done.stderr
+    assert "in batch.inputs[0]" in done.stdout, "the input of the model was NaN already"
+    assert "The cause is row 6: run again with NaN, without" in done.stdout

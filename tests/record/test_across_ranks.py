@@ -45,21 +45,24 @@ def test_a_ratio_is_one_of_wholes():
     assert (found.steps.tolist(), found.values.tolist()) == ([1], [0.5])
 
 
+ENDED = float("inf")
+
+
 def test_means_are_weighted_by_samples():
-    whole = mean_over_ranks([series([0.5]), series([0.9])], [series([10.0]), series([30.0])])
+    whole = mean_over_ranks([series([0.5]), series([0.9])], [series([10.0]), series([30.0])], [ENDED, ENDED])
     assert whole.values.tolist() == [pytest.approx(0.8)]
 
 
-def test_a_mean_waits_for_every_rank_that_logs_it_and_for_no_other():
-    whole = mean_over_ranks(
-        [series([0.5, 0.6]), series([0.9]), series([])], [series([1.0, 1.0]), series([1.0]), series([])]
-    )
-    assert (whole.steps.tolist(), whole.values.tolist()) == ([0], [pytest.approx(0.7)])
+def test_a_mean_waits_for_a_rank_that_may_still_log_it():
+    means, weights = [series([0.5, 0.6]), series([0.9])], [series([1.0, 1.0]), series([1.0])]
+    assert mean_over_ranks(means, weights, [1, 1]).steps.tolist() == [0]
+    assert mean_over_ranks(means, weights, [1, 2]).steps.tolist() == [0, 1]
+    assert mean_over_ranks(means, weights, [1, ENDED]).values.tolist() == [pytest.approx(0.7), 0.6]
 
 
-def test_a_metric_that_nobody_reduces_is_its_own():
-    own = series([0.5])
-    assert mean_over_ranks([own, series([0.9])], [series([]), series([])]) is own
+def test_a_rank_that_never_logs_it_is_not_waited_for():
+    whole = mean_over_ranks([series([0.5]), series([])], [series([1.0]), series([])], [0, 5])
+    assert whole.values.tolist() == [0.5]
 
 
 def test_the_weight_has_the_name_of_its_metric():

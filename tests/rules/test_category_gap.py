@@ -1,6 +1,6 @@
 import numpy as np
 
-from bedside.finding import NotExamined
+from bedside.finding import NotExamined, Severity
 from bedside.rules.category_gap import category_gap
 from bedside.testing import a_run
 
@@ -53,3 +53,17 @@ def test_two_categories_far_apart_are_a_gap_too():
 def test_a_category_that_is_coming_down_is_given_time():
     late = np.linspace(6.0, 2.4, 100)
     assert not category_gap.check(a_run(loss=1.0, loss_by_category={"early": 0.4, "late": late}))
+
+
+def test_sums_over_samples_are_told_from_losses_like_that_of_the_training():
+    """Thirteen where the training loss is 0.45: nobody divided by the lengths."""
+    run = a_run(loss=[0.45] * 300, loss_by_category={"short": [6.0] * 5, "middle": [13.0] * 5, "long": [40.0] * 5})
+    [found] = category_gap.check(run)
+    assert found.severity == Severity.NOTE
+    assert "even `short` has 6, 13.3 times the training loss of 0.45" in found.message
+    assert "lengths=" in found.try_[0]
+
+
+def test_losses_like_that_of_the_training_are_compared_with_each_other():
+    run = a_run(loss=[0.45] * 300, loss_by_category={"a": [0.3] * 5, "b": [0.5] * 5, "c": [0.6] * 5})
+    assert not category_gap.check(run)

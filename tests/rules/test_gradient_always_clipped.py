@@ -79,6 +79,7 @@ def test_warns_when_little_is_left_after_clipping_by_value():
     assert found.severity == Severity.WARNING
     assert "clipped by value at 1e-4: of a gradient norm of 0.4" in found.message
     assert "0.01" in found.try_[0]
+    assert found.first_step == 0
 
 
 def test_stays_silent_when_clipping_by_value_takes_little_away():

@@ -31,7 +31,12 @@ def test_is_silent_when_the_proof_was_taken_back():
 
 
 def test_is_silent_where_nothing_leaks():
-    assert leaked_answer.check(seen()) == []
+    looked = a_run(loss=[0.1] * 50, events=[Event(0, "coverage")], config={"labels_compared": 400})
+    assert leaked_answer.check(looked) == []
+
+
+def test_is_not_examined_where_inputs_and_answers_could_not_be_compared():
+    assert isinstance(leaked_answer.examine(seen()), NotExamined)
 
 
 def test_cannot_tell_from_a_log():

@@ -26,7 +26,7 @@ def test_names_a_rank_that_has_been_silent_while_others_go_on():
     assert found.where == ("rank 2",)
 
 
-@pytest.mark.parametrize("ended", [[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5]])
+@pytest.mark.parametrize("ended", [[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5], [0.0, 0.0], [1.0, -1.0]])
 def test_stays_silent_when_all_go_on_or_end_alike(ended):
     assert not check([1000.0, 999.0], ended)
 

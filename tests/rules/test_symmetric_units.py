@@ -95,3 +95,13 @@ def test_speaks_when_all_weights_began_at_zero():
     assert found.message.startswith("All weights began at zero")
     begun = a_run(loss=[2.0] * 60, unit_variation=variation, config={"initial_param_norm": 3.0}, parameters=layers)
     assert symmetric_units.check(begun) == []
+
+
+def test_units_that_began_apart_were_not_made_alike():
+    """The logarithms of the variances that a variational encoder gives come to agree, and nothing is wrong with it."""
+    run = a_run(
+        loss=[2.3 - 0.004 * i for i in range(100)],
+        unit_variation={"log_variance": [0.96, 0.7, 0.4] + [0.05] * 97, "out": 0.7},
+        batch_variation={"log_variance": 0.4, "out": 0.7},
+    )
+    assert not symmetric_units.check(run)

@@ -9,6 +9,7 @@ are equal until something differs: then the very step is known.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -17,17 +18,24 @@ from bedside.analysis.statistics import is_rounded, noise_level
 from bedside.comparison.result import Divergence
 from bedside.record.series import Series, Values
 
-MAX_PLACES = 60  # places at which curves are compared: a plot shows no more
-MIN_PLACES = 8  # places: fewer show no noise
-NOISES = 5.0  # times the noise of both: pure noise does not reach it in sixty places
-LEVEL = 0.04  # of the range of both curves: losses and scores of other seeds differ by less at most times
-OTHER = 0.1  # of the level of what is no loss
-SHARE = 0.2  # of the units, the samples or the queries: shares of other seeds differ by a tenth at times
-SIZE = math.log(2)  # norms of other seeds differ by a third at times; twofold is another regime
-GIVEN = 0.01  # of a learning rate or a threshold: people set them, and they have no noise
-STAYS = 0.8  # of the places after it: noise may close the gap now and then
-EQUAL = 1e-6  # relative: float32 holds no more
-APART = 0.01  # relative: what stays below it is rounding that adds up
+
+@dataclass(frozen=True)
+class Limits:
+    most_places: int = 60  # at which curves are compared: a plot shows no more
+    fewest_places: int = 8  # fewer show no noise
+    noises: float = 5.0  # times the noise of both: pure noise does not reach it in sixty places
+    level: float = 0.04  # of the range of both curves: losses and scores of other seeds differ by less at most times
+    other: float = 0.1  # of the level of what is no loss
+    share: float = 0.2  # of the units, the samples or the queries: shares of other seeds differ by a tenth at times
+    size: float = math.log(2)  # norms of other seeds differ by a third at times; twofold is another regime
+    given: float = 0.01  # of a learning rate or a threshold: people set them, and they have no noise
+    stays: float = 0.8  # of the places after it: noise may close the gap now and then
+    final: float = 0.1  # of the places, at the end: what is over by then was no divergence
+    equal: float = 1e-6  # relative: float32 holds no more
+    apart: float = 0.01  # relative: what stays below it is rounding that adds up
+
+
+LIMITS = Limits()
 
 GIVENS = ("lr", "clip_threshold", "loss_scale", "micro_batches")
 SHARES = ("fraction", "share", "variation", "attention", "cosine")
@@ -38,7 +46,7 @@ def same_numbers(a: Series, b: Series) -> bool:
     """Whether two training losses begin with the same number to the last digit: the same weights and the same batch."""
     if not a or not b or a.first_step != b.first_step or is_rounded(float(a.values[0])):
         return False
-    return bool(abs(a.values[0] - b.values[0]) <= EQUAL * abs(a.values[0]))
+    return bool(abs(a.values[0] - b.values[0]) <= LIMITS.equal * abs(a.values[0]))
 
 
 def find_divergence(a: Series, b: Series, *, exact: bool = False) -> Divergence | None:
@@ -67,9 +75,9 @@ def _leave_each_other(a: Series, b: Series) -> Divergence | None:
     _, i, j = np.intersect1d(a.steps, b.steps, assume_unique=True, return_indices=True)
     left, right = a.values[i], b.values[j]
     scale = np.maximum(np.abs(left), np.abs(right))
-    if not (np.abs(left - right) > APART * scale).any():
+    if not (np.abs(left - right) > LIMITS.apart * scale).any():
         return None
-    first = int(np.flatnonzero(np.abs(left - right) > EQUAL * scale)[0])
+    first = int(np.flatnonzero(np.abs(left - right) > LIMITS.equal * scale)[0])
     step, after = int(a.steps[i][first]), slice(first, None)
     return Divergence(a.key, step, float(np.median(left[after])), float(np.median(right[after])), exact=True)
 
@@ -78,23 +86,23 @@ def _drift_apart(a: Series, b: Series) -> Divergence | None:
     """The place from which on two curves differ by more than their noise, and by enough to matter."""
     first, last = max(a.first_step, b.first_step), min(a.last_step, b.last_step)
     a, b = a.since(first).before(last + 1), b.since(first).before(last + 1)
-    places = min(MAX_PLACES, len(a), len(b))
-    if places < MIN_PLACES:
+    places = min(LIMITS.most_places, len(a), len(b))
+    if places < LIMITS.fewest_places:
         return None
     edges = np.linspace(first, last + 1, places + 1)
     left, right = _medians(a, edges), _medians(b, edges)
     both = ~(np.isnan(left) | np.isnan(right))
-    if both.sum() < MIN_PLACES:
+    if both.sum() < LIMITS.fewest_places:
         return None
     left, right, starts = left[both], right[both], edges[:-1][both]
     distance, least = _distance(a.vital, left, right)
     beyond = np.sign(distance) * (np.abs(distance) > least)
-    final = beyond[-max(1, len(beyond) // 10) :]
-    if not final.any() or abs(final.sum()) < STAYS * len(final):
+    final = beyond[-max(1, int(LIMITS.final * len(beyond))) :]
+    if not final.any() or abs(final.sum()) < LIMITS.stays * len(final):
         return None
     stays = beyond == np.sign(final.sum())
     share = np.cumsum(stays[::-1])[::-1] / np.arange(len(stays), 0, -1)
-    onset = int(np.flatnonzero(stays & (share >= STAYS))[0])
+    onset = int(np.flatnonzero(stays & (share >= LIMITS.stays))[0])
     step = max(each.since(math.ceil(starts[onset])).first_step for each in (a, b))  # a reading, not an edge
     return Divergence(a.key, step, float(np.median(left[onset:])), float(np.median(right[onset:])))
 
@@ -103,20 +111,20 @@ def _distance(vital: str, left: Values, right: Values) -> tuple[Values, float]:
     """How far apart two curves are at every place, and how far would be more than noise."""
     if vital in GIVENS:
         scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-        return (left - right) / scale, GIVEN
+        return (left - right) / scale, LIMITS.given
     if any(word in vital for word in SIZES) and min(left.min(), right.min()) > 0:
         left, right = np.log(left), np.log(right)
-        least = SIZE
+        least = LIMITS.size
     elif any(word in vital for word in SHARES):
-        least = SHARE
+        least = LIMITS.share
     else:
         every = np.concatenate([left, right])
         low, high = np.quantile(every, [0.02, 0.98])
         # A loss that is flat may be so at any level; of what is no loss, the level is the scale.
         judged = "loss" in vital or vital.startswith("val/")
-        least = float(LEVEL * (high - low) if judged else OTHER * max(high - low, abs(np.median(every))))
+        least = float(LIMITS.level * (high - low) if judged else LIMITS.other * max(high - low, abs(np.median(every))))
     noise = math.hypot(noise_level(left), noise_level(right))
-    return left - right, max(least, NOISES * noise)
+    return left - right, max(least, LIMITS.noises * noise)
 
 
 def _medians(series: Series, edges: Values) -> Values:

@@ -112,6 +112,7 @@ LINKS: tuple[Link, ...] = (
         f"collapsed-reconstruction collapsed-activations silent-parameter {NOT_LEARNING}",
         "the heavier part wins",
     ),
+    *links("heavy-dropout", f"{NOT_LEARNING} noisy-loss", "hardly any signal gets through"),
     *links("collapsed-reconstruction", NOT_LEARNING, "the best single answer is as far as it gets"),
     # The data.
     *links(

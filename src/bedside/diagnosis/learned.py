@@ -27,6 +27,7 @@ class Limits:
     noise: float = 4.0  # σ of one reading: the range of thirty readings of pure noise
     gain: float = 0.01  # of the level: a resumed or finished run moves by less; any from scratch by far more
     below_guess: float = 0.05  # of a blind guess's loss: what label frequencies and memorised examples bring at least
+    near_guess: float = 0.1  # of ln K: an untrained head is off by about that
     metric_gain: float = 0.1  # of what was left to be won: an accuracy that rose by it did not do so by chance
     far: float = 0.1  # of the level: what an end may be from its best without anybody minding
     lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
@@ -176,7 +177,11 @@ class Learned:
             return None
         classes = round(1 / best)  # not given: as many as this accuracy would be a guess among, if the loss agrees
         losses = [each.first for each in [self.training, *self.held_out] if each is not None]
-        near = any(abs(loss - math.log(classes)) <= NEAR_GUESS * math.log(classes) for loss in losses if classes >= 2)
+        near = any(
+            abs(loss - math.log(classes)) <= self.limits.near_guess * math.log(classes)
+            for loss in losses
+            if classes >= 2
+        )
         return 1 / classes if near else None
 
     def _curves(self, every: list[Series]) -> list[Curve]:
@@ -189,9 +194,6 @@ class Learned:
         if goes_up(series.vital):
             return Curve(Series(series.vital, series.owner, finite.steps, -finite.values), self.limits, turned=True)
         return Curve(finite, self.limits, turned=False)
-
-
-NEAR_GUESS = 0.1  # of ln K: an untrained head is off by about that
 
 
 def _is_reward(vital: str) -> bool:

@@ -117,7 +117,7 @@ def _micro_batch(packing: Packing, held: MicroBatch, at: str, redact: Callable[[
     clean = redact or (lambda value: value)
     loaded = held.loaded
     return {
-        "random": packing.pack(asdict(held.random), f"{at}.random"),
+        "random": None if held.random is None else packing.pack(asdict(held.random), f"{at}.random"),
         "calls": [_call(packing, each, f"{at}.call.{number}", clean) for number, each in enumerate(held.calls)],
         "batch": None if loaded is None else packing.pack(clean(loaded.batch), f"{at}.batch"),
         "indices": None if loaded is None else packing.pack(loaded.indices, f"{at}.indices"),

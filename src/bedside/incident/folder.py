@@ -96,7 +96,11 @@ def read_vitals(folder: Path) -> Series:
 def find(path: Path) -> Path:
     """The folder of an incident: the path itself, or the first incident of the run there."""
     if not path.exists():
-        raise NoSuchPath(f"There is no {str(path)!r}.", expected="the folder of an incident, or of a run that has one")
+        raise NoSuchPath(
+            f"There is no {str(path)!r}.",
+            expected="the folder of an incident, or of a run that has one",
+            try_="bedside replay bedside-runs/2026-01-31_12-00-00",
+        )
     if (path / FACTS).is_file():
         return path
     inside = path if path.name == INCIDENTS else path / INCIDENTS

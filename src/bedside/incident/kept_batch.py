@@ -72,7 +72,7 @@ def kept_batch(tree: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> KeptBa
     kept.calls = len(calls)
     kept.function = tree["function"]
     kept.indices = unpack(tree["indices"], tensors)
-    kept.random = RandomState(**unpack(tree["random"], tensors))
+    kept.random = None if tree["random"] is None else RandomState(**unpack(tree["random"], tensors))
     kept.loss = unpack(tree["loss"], tensors)
     kept.autocast = [(str(device), str(dtype)) for device, dtype in first["autocast"]]
     return kept

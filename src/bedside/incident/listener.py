@@ -1,7 +1,7 @@
 """Follows the moments of every step for the black box and the guard, and keeps the steps that go wrong.
 
-It is a collector like any other, so one that fails is switched off and the training goes on; but it has to follow
-every step, so with a black box or a guard there is no fast path.
+It is a collector like any other, so one that fails is switched off and the training goes on. The black box and the
+guard against spikes have to follow every step, so with them there is no fast path.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
+is_compiling = torch.compiler.is_compiling
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
@@ -40,7 +41,6 @@ class IncidentListener(Collector):
 
     name = "black box"
     sampled = False
-    needs_every_step = True
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class IncidentListener(Collector):
         announce: Callable[[str], None] = say,
     ) -> None:
         super().__init__(context)
+        self.needs_every_step = black_box is not None or check.needs_every_step
         self._announce = announce
         self._check = check
         self._box = black_box
@@ -90,11 +91,13 @@ class IncidentListener(Collector):
             return
         if self._step != self.context.step:
             self._begin()
-        if self.inputs is None:
-            self.buffers.step_begins()
+        first = self.inputs is None
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
-            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
+            if first:
+                self.buffers.step_begins()
+            late = self.context.forward_hooks.compiled  # then this comes after the forward, and so do random numbers
+            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast, late=late)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._box is not None:
@@ -104,6 +107,10 @@ class IncidentListener(Collector):
         if self._step != self.context.step:
             self._begin()
         self._coming = losses
+        finished = len(self._check.losses)
+        if finished and all(each.grad is None for each in self.context.layout.parameters):
+            self._micro_batches.discard_finished()  # what they gave was thrown away before anybody stepped
+            self._check.losses = []
 
     def backward_ended(self, ours: bool) -> None:
         losses, self._coming = self._coming, ()
@@ -220,6 +227,8 @@ class IncidentListener(Collector):
 
     def _forward_ended(self, module: Any, args: Any, output: Any) -> None:
         """A hook that is called in any case: without an output, while an exception is under way, the forward failed."""
+        if is_compiling():  # it would become part of the graph
+            return
         error = sys.exc_info()[1]
         if output is None and error is not None:
             self.failed(error)

@@ -56,6 +56,8 @@ def refuse_another(incident: Incident, model: nn.Module, anyway: bool) -> list[s
             try_="the environment of the run, or incident.replay(model, loss_fn, anyway=True)",
         )
     notes = [f"Not bit for bit: {each}." for each in differs]
+    if any(batch.random is None for batch in incident.micro_batches):
+        notes.append("The model was compiled, so random numbers are not those of then; dropout differs.")
     if facts["redacted"]:
         notes.append("The batch was redacted before it was saved, so this is not the step as it was.")
     if facts["changed_in_place"]:

@@ -43,7 +43,7 @@ class Loaded:
 class MicroBatch:
     """What happened between two backward passes."""
 
-    random: RandomState
+    random: RandomState | None  # just before its first forward; None: not known
     calls: list[Call] = field(default_factory=list)
     loaded: Loaded | None = None
     function: str = ""  # a loss function of torch that was called
@@ -74,11 +74,12 @@ class MicroBatches:
         """Some loaders fetch one batch ahead (Accelerate's does), so the last two are kept until one is used."""
         self._loaded = [*self._loaded[-1:], Loaded(batch, indices)]
 
-    def forward_begins(self, args: Any, kwargs: Any, autocast: Autocast) -> None:
+    def forward_begins(self, args: Any, kwargs: Any, autocast: Autocast, *, late: bool = False) -> None:
+        """`late`: the forward is over already, as with a compiled model, so random numbers are no longer known."""
         if self._held and len(self._held[-1].calls) >= MAX_CALLS and not self._held[-1].over:
             self._held.pop()
         if not self._held or self._held[-1].over:
-            self._held = [*self._held[-MAX_MICRO_BATCHES + 1 :], MicroBatch(random_state())]
+            self._held = [*self._held[-MAX_MICRO_BATCHES + 1 :], MicroBatch(None if late else random_state())]
         current = self._held[-1]
         current.calls.append(Call(tuple(args), dict(kwargs), autocast))
         current.versions += [(name, each, each._version) for name, each in named_tensors((args, kwargs), "inputs")]
@@ -94,6 +95,10 @@ class MicroBatches:
         if self._held:
             self._held[-1].loss = losses[0] if len(losses) == 1 else sum(losses)
             self._held[-1].over = True
+
+    def discard_finished(self) -> None:
+        """Only the one that is under way counts."""
+        self._held = [each for each in self._held if not each.over]
 
     def forget(self) -> None:
         """The step is over."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
+from bedside.collect.hooks.unrecorded import unrecorded
 from bedside.incident.attribution import bad_rows, by_halving, shares
 from bedside.incident.capture import stack
 from bedside.incident.incident import Incident
@@ -44,7 +45,7 @@ def replay(
     scale = incident.facts["loss_scale"]
     training = Training(model, batches, loss_fn, loop=Loop(autocast=autocast_of(batches[0], model)))
     training.loss = loss = KeptLoss(model, loss_fn, forward, scale)
-    with preserved(model) as state, numerics_of(incident.facts["numerics"]):
+    with unrecorded(model), preserved(model) as state, numerics_of(incident.facts["numerics"]):
         again = _Again(incident, training, loss, batches, state.clear_gradients)
         result = again.result()
     return dataclasses.replace(result, notes=tuple(notes))

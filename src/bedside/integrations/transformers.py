@@ -30,6 +30,7 @@ class BedsideCallback(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._close(finished=None)  # of an earlier train() that did not come to its end
         self.monitor = watch(kwargs["model"], kwargs["optimizer"], **self._options)
+        self.monitor.combine_losses("sum")  # each is divided by the tokens, or the micro-batches, of the whole step
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.monitor is not None:

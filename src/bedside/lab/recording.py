@@ -1,20 +1,12 @@
-"""An experiment and the monitors: its steps are no part of the watched run, its result is.
-
-While an experiment runs, no monitor listens: hooks that bedside put on the model and the optimizer are taken off, and
-the patched torch functions have nobody to tell. Afterwards all of it is back, and the result is an event in the record
-of whoever watches the model.
-"""
+"""An experiment and the monitors: its steps are no part of the watched run, its result is an event in the record of
+whoever watches the model."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
-
-from torch import nn
-from torch.optim import Optimizer
 
 from bedside.collect.hooks import torch_patches
 from bedside.errors import BedsideError
@@ -25,10 +17,6 @@ Options = ParamSpec("Options")
 Answer = TypeVar("Answer", bound=Result)
 
 _running: ContextVar[bool] = ContextVar("running", default=False)
-
-MODULE_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-OPTIMIZER_HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
-TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]:
@@ -56,43 +44,3 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
 def add_to_record(result: Result, monitor: Any) -> None:
     """Write the result into the monitor's record, as an event at the present step."""
     monitor._events.note(KIND, result.to_json() | {"picture": result.picture()})
-
-
-@contextmanager
-def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[None]:
-    """No monitor listens inside this block. Hooks of the user's own stay, since they may be part of the model."""
-    listening = list(torch_patches.MONITORS)
-    alone = list(torch_patches._only_fast_path)
-    taken = [each for hooks in _all_hooks(model, optimizer) for each in _take(hooks)]
-    torch_patches.MONITORS.clear()
-    torch_patches._only_fast_path.clear()
-    try:
-        yield
-    finally:
-        torch_patches.MONITORS[:] = listening
-        torch_patches._only_fast_path[:] = alone
-        for hooks, key, hook in taken:
-            hooks[key] = hook
-
-
-def _all_hooks(model: nn.Module, optimizer: Optimizer | None) -> Iterator[dict[int, Any]]:
-    owners = [*((each, MODULE_HOOKS) for each in model.modules()), *((p, TENSOR_HOOKS) for p in model.parameters())]
-    if optimizer is not None:
-        owners.append((optimizer, OPTIMIZER_HOOKS))
-    for owner, names in owners:
-        for name in names:
-            if hooks := getattr(owner, name, None):
-                yield hooks
-
-
-def _take(hooks: dict[int, Any]) -> list[tuple[dict[int, Any], int, Any]]:
-    taken = [(hooks, key, hook) for key, hook in hooks.items() if _is_ours(hook)]
-    for _, key, _ in taken:
-        del hooks[key]
-    return taken
-
-
-def _is_ours(hook: Any) -> bool:
-    inner = getattr(hook, "func", hook)  # inside a functools.partial
-    home = getattr(inner, "__module__", None) or type(inner).__module__
-    return home.partition(".")[0] == "bedside"

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.lab.recording import unrecorded
+from bedside.collect.hooks.unrecorded import unrecorded
 from bedside.training.forward import Forward, LossFunction
 from bedside.training.preserve import Preserved, preserved
 from bedside.training.step import Loop, Training

@@ -14,18 +14,18 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from bedside.errors import say
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
@@ -60,6 +60,7 @@ class Attach:
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
         self._busy = False
+        self.micro_losses: Literal["", "sum"] = ""  # how they make up a step's loss, where the framework at work knows
         self.before_step: Callable[[], None] = lambda: None  # at every step of an optimizer that is watched
 
     def install(self) -> None:
@@ -73,7 +74,7 @@ class Attach:
         @functools.wraps(backward)
         def first(tensors: Any, *args: Any, **kwargs: Any) -> None:
             if self._awaited and not self._busy:
-                self._safely(lambda: self._backward_begins(tensors))
+                self.safely(lambda: self._backward_begins(tensors))
                 if torch.autograd.backward is not first:  # somebody listens now, and observes this one as well
                     self._awaited, awaited = set(), self._awaited
                     try:
@@ -96,6 +97,16 @@ class Attach:
         """The monitor of the training that is going on."""
         return self.watched[-1].monitor if self.watched else None
 
+    def begin(self, optimizer: Optimizer, root: nn.Module, vitals: Sequence[str]) -> None:
+        """Watch an optimizer that somebody else has found, with a model that may have no forwards."""
+        self._known.add(optimizer)
+        self._start([optimizer], [root], vitals)
+        self._forget()
+
+    def monitor_of(self, optimizer: Optimizer) -> Any:
+        """The monitor that watches it now; a new optimizer of the same training may have brought another one."""
+        return next((each.monitor for each in self.watched if optimizer in each.optimizers), None)
+
     # What torch tells us.
 
     def _made_one(self, optimizer: Optimizer) -> None:
@@ -109,15 +120,15 @@ class Attach:
 
     def _stepping(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if optimizer in self._known:
-            self._safely(self.before_step)
+            self.safely(self.before_step)
             if self._awaited and self.watched and self.newest.step > SEARCH_STEPS:
                 self._awaited = set()
             return
         if not self._busy:
-            self._safely(lambda: self._attach(tensors_of([optimizer]), optimizer))
+            self.safely(lambda: self._attach(tensors_of([optimizer]), optimizer))
             self._known.add(optimizer)  # whatever came of it: not asked at every step
 
-    def _safely(self, action: Callable[[], None]) -> None:
+    def safely(self, action: Callable[[], None]) -> None:
         self._busy = True
         try:
             action()
@@ -125,7 +136,7 @@ class Attach:
             self._awaited.clear()
             if os.environ.get("BEDSIDE_DEBUG"):
                 raise
-            print(f"bedside: this training is not watched ({type(error).__name__}: {error})", file=sys.stderr)
+            say(f"bedside: this training is not watched ({type(error).__name__}: {error})")
         finally:
             self._busy = False
 
@@ -150,9 +161,13 @@ class Attach:
             ours = [each for each in ours if not _same_tensors(each, stepping)] + [stepping]
         if ours:
             self._start(ours, mine)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Tensors of optimizers that are watched by now are no longer awaited."""
         self._awaited = {id(p) for p in tensors_of(each for each in self._alive() if each not in self._known)}
 
-    def _start(self, optimizers: list[Optimizer], roots: list[nn.Module]) -> None:
+    def _start(self, optimizers: list[Optimizer], roots: list[nn.Module], vitals: Sequence[str] = ()) -> None:
         import bedside
 
         before = next((each for each in self.watched if each.trains(tensors_of(optimizers))), None)
@@ -178,8 +193,12 @@ class Attach:
             options["run_dir"] = self.options.new_folder()
         model = as_one(roots, tensors_of(optimizers))
         if not roots:  # tensors without a module: there are no forwards to be heard
-            options["vitals"] = ["grad_norm", "update_norm"]
+            vitals = ["grad_norm", "update_norm"]
+        if vitals:
+            options["vitals"] = vitals
         monitor = bedside.watch(model, optimizers, quiet=True, **options)
+        if self.micro_losses:
+            monitor.combine_losses(self.micro_losses)
         self.watched.append(Watched(monitor, optimizers, roots, switches))
         self._started(monitor)
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from bedside.errors import say
 from bedside.launch.options import Options
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -62,11 +63,11 @@ def print_reports(monitors: Sequence[Any], options: Options) -> None:
             _flush()
             _print_all(speaking)
         elif not monitors and not _somebody_else_trained(options):
-            print("bedside: no optimizer made a step, so there is nothing to report.", file=sys.stderr)
+            say("bedside: no optimizer made a step, so there is nothing to report.")
     except Exception as error:
         if os.environ.get("BEDSIDE_DEBUG"):
             raise
-        print(f"bedside: no report ({type(error).__name__}: {error})", file=sys.stderr)
+        say(f"bedside: no report ({type(error).__name__}: {error})")
 
 
 def _print_all(monitors: Sequence[Any]) -> None:
@@ -79,7 +80,7 @@ def _print_all(monitors: Sequence[Any]) -> None:
     table = f"{plain(table_lines(diagnoses))}\n\n" if len(diagnoses) > 1 else ""
     worst, monitor = told[min(diagnoses, key=badness).run]
     folder = _relative(monitor.run_dir)
-    print(f"\n{table}{worst}\nThe record is in {folder}.", file=sys.stderr, flush=True)
+    say(f"\n{table}{worst}\nThe record is in {folder}.")
 
 
 def _relative(path: Any) -> str:

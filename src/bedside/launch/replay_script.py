@@ -34,7 +34,7 @@ from bedside.incident.outcome import Outcome, compare, fails, outcome_of, restor
 from bedside.incident.replay_result import Experiment, Replay
 from bedside.launch.target import Target
 from bedside.training.nonfinite.backward_nodes import first_bad_node, with_lines
-from bedside.training.nonfinite.hunt import Culprit, already_bad, answer
+from bedside.training.nonfinite.hunt import Culprit, already_bad, answer, bad_input
 from bedside.training.nonfinite.module_check import ModuleCheck
 from bedside.training.nonfinite.operators import CheckOperations
 from bedside.training.nonfinite.values import is_finite
@@ -120,7 +120,9 @@ class _Loop:
             self._result = dataclasses.replace(self._result, culprit=culprit)
             return
         bad = next((i for i, each in enumerate(outcome.losses) if not math.isfinite(each)), len(outcome.losses) - 1)
-        yield Pass([batches[bad]], checking=True)
+        self._culprit = bad_input(batches[bad])
+        if self._culprit is None:
+            yield Pass([batches[bad]], checking=True)
         self._result = dataclasses.replace(self._result, culprit=self._culprit)
         yield from self._suspect(batches[bad], outcome.losses[bad])
 
@@ -134,13 +136,13 @@ class _Loop:
             part = next(search)
             try:
                 while True:
-                    outcome: Outcome = yield Pass([batch.only(part)])
+                    outcome: Outcome = yield Pass([_part(batch, part)])
                     part = search.send(outcome.is_finite)
             except StopIteration as found:
                 rows = found.value
         others = [each for each in every if each not in rows]
         if rows and others:
-            rest: Outcome = yield Pass([batch.only(others)])
+            rest: Outcome = yield Pass([_part(batch, others)])
             names = tuple(batch.sample(row) for row in rows)
             experiment = Experiment(tuple(rows), names, whole, rest.losses[0], rest.is_finite)
             self._result = dataclasses.replace(self._result, experiment=experiment)  # type: ignore[type-var]
@@ -289,6 +291,11 @@ class _Loop:
             return
         operation = first_bad_node(loss)
         self._culprit = answer("backward", "", operation) if operation is not None else Culprit("backward")
+
+
+def _part(batch: KeptBatch, rows: Sequence[int]) -> KeptBatch:
+    """These rows. Where the script makes its targets itself it makes as many as ever, so the rows are repeated."""
+    return batch.only(rows if batch.loaded is not None else [rows[i % len(rows)] for i in range(batch.rows)])
 
 
 class _Unwatched:

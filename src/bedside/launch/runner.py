@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from bedside.errors import BedsideError
+from bedside.errors import BedsideError, say
 from bedside.launch.ending import PACKAGE
 from bedside.launch.options import Options
 from bedside.launch.session import Session, begin
@@ -44,7 +44,7 @@ def _prepared(target: Target) -> tuple[CodeType, ModuleType]:
     try:
         return target.prepare()
     except BedsideError as error:  # there is no such script
-        print(error, file=sys.stderr)
+        say(str(error))
         sys.exit(NO_SCRIPT)
 
 

@@ -42,6 +42,8 @@ class Session:
         follow(self.options, self._forked)
         self._imports.install()
         self._imports.call("torch", self._torch_arrived)
+        self._imports.call("keras", self._keras_arrived)
+        self._imports.call("transformers.trainer", self._trainer_arrived)
 
     def script_ended(self, finished: bool) -> None:
         """The records are closed, unless another thread may still be training; the report comes last of all."""
@@ -83,6 +85,18 @@ class Session:
         self._attach.install()
         self._logs = ScriptLogs(self._attach)
         self._logs.listen(self._imports)
+
+    def _keras_arrived(self, keras: Any) -> None:
+        if self._attach is not None:  # its backend is torch, or torch is there anyway
+            from bedside.launch.keras_training import KerasTrainings
+
+            self._attach.safely(KerasTrainings(self._attach, keras).listen)
+
+    def _trainer_arrived(self, trainer: Any) -> None:
+        if (attach := self._attach) is not None:
+            from bedside.launch import hf_training
+
+            attach.safely(lambda: hf_training.listen(attach, trainer))
 
     def _started(self, monitor: Any) -> None:
         if not self._ends_with_multiprocessing:

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from bedside import errors
 from bedside.errors import BadOption, BedsideError
+from bedside.wording import printable
 
 HOST, PORT = "127.0.0.1", 8642
 TRIES = 20  # ports after the first that are tried when it is taken
@@ -50,7 +52,7 @@ def serve(
     names = LOCAL if local else (*LOCAL, host, socket.gethostname(), *_own_addresses(host))
     listening = _listen(host, port)
     address = f"http://{_shown(host)}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
-    say(f"bedside: {root} is at {address}")
+    say(printable(f"bedside: {root} is at {address}"))
     app = make_app(folder, hosts=tuple(names), token=token)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on", server_header=False
@@ -107,7 +109,7 @@ def _end_with(parent: int, server: object) -> None:
 
 def main() -> None:
     """`python -m bedside.live.server RUN_DIR PARENT`: what `watch(..., serve=True)` starts."""
-    serve(Path(sys.argv[1]), say=lambda said: print(said, file=sys.stderr, flush=True), parent=int(sys.argv[2]))
+    serve(Path(sys.argv[1]), say=errors.say, parent=int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ class Server(MCPServer[Any]):
         except ToolError as bad_value:
             error = _in_three_lines(name, bad_value)
         refusal = error if isinstance(error, BedsideError) else unexpected_failure(error)
-        told = str(refusal.at_the_door(_example(name, schemas)))
-        return CallToolResult(content=[TextContent(type="text", text=told)], is_error=True)
+        text = str(refusal.at_the_door(_example(name, schemas)))
+        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 def _check_names(name: str, arguments: Iterable[str], schemas: Mapping[str, Any]) -> None:

@@ -88,6 +88,6 @@ class Flusher:
             context.layout,
             context.optimizers,
             step_rows.gradient_steps.tolist(),
-            step_rows.watched_steps,
+            step_rows.watched_steps.tolist(),
         )
         self._recorder.parameters(table)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -43,7 +43,7 @@ from bedside.collect.step.scaler_step import Scaling
 from bedside.collect.step.step_data import StepData
 from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
-from bedside.errors import BadOption, BedsideError, say, warn_safely
+from bedside.errors import BadOption, BedsideError, say, unknown_name, warn_safely
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
 from bedside.monitor import ranks
@@ -159,7 +159,10 @@ class Monitor:
         self._incidents = incidents
         if incidents is not None:
             announce: Callable[[str], None] = (lambda text: None) if quiet else say
-            collectors = [*collectors, lambda context: incidents.listener(context, recorder.run_dir, announce)]
+            make = functools.partial(
+                incidents.listener, run_dir=recorder.run_dir, step=lambda: self.step, announce=announce
+            )
+            collectors = [*collectors, make]
         self._collectors = CollectorSet(collectors, context, self._events.failed)
         if sinks and rank == 0:
             recorder.forwarding = Forwarding(sinks, recorder.run_dir)
@@ -313,6 +316,17 @@ class Monitor:
         self._steps.epoch = float(number if number is not None else (0 if previous is None else previous + 1))
         self._events.note("epoch", {"epoch": self._steps.epoch})
 
+    def combine_losses(self, how: Literal["sum", "mean"]) -> None:
+        """How the losses of a step's micro-batches make up the step's, where that is not to be inferred.
+
+        `sum`: each is already divided by the size of the whole step, as in a loop that counts its tokens first. `mean`:
+        gradients are averaged outside of `.grad`, as Keras does.
+        """
+        if how not in ("sum", "mean"):
+            raise unknown_name("way to combine losses", str(how), ("sum", "mean"), 'monitor.combine_losses("sum")')
+        self._step_rows.accumulation.known_as = how
+        self._losses.kept_elsewhere = how == "mean"
+
     def summary(self, window: int = 200) -> dict[str, float | int | None]:
         """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
         self._catch_up()
@@ -389,6 +403,8 @@ class Monitor:
         """This step is not a fast-path step after all: the collectors get what they missed of it."""
         if self.fast_path.active:
             self._fast_path_control.leave_fast_path()
+            if self._incidents is not None:
+                self._incidents.guard_last()
 
     def _forward_begins(self, forward: Forward) -> None:
         if self.fast_path.active:

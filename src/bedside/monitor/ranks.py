@@ -6,6 +6,7 @@ from what the launcher gave them, each writes a file of its own there, and whoev
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -20,6 +21,7 @@ from bedside.collect.model.shards import is_sharded, same_batch, world_size
 from bedside.record.sqlite.schema import rank_file
 
 RUNS = Path("bedside-runs")
+_NEW_FOLDERS = itertools.count()
 CONTACT_ERRORS = ("DistBackendError", "DistNetworkError", "DistStoreError")  # what torch.distributed raises,
 CONTACT_WORDS = ("connection closed by peer", "connection reset by peer", "gloo", "nccl", "processgroup")  # and says
 
@@ -41,18 +43,28 @@ def restarted(run_dir: Path, rank: int) -> bool:
 
 def new_folder() -> Path:
     """A folder no other run has. All ranks of one launch find the same one, also after a restart."""
+    number = next(_NEW_FOLDERS)  # a script may watch several models, on all ranks in the same order
+    suffix = f"_{number}" if number else ""
     if "RANK" in os.environ and "MASTER_PORT" in os.environ:
         launch = os.environ.get("TORCHELASTIC_RUN_ID", "none")
         if launch != "none" and int(os.environ.get("GROUP_WORLD_SIZE", 1)) > 1:
-            return RUNS / launch  # several machines, whose launchers have this in common and nothing else
-        return RUNS / f"{launch}-{os.environ['MASTER_PORT']}-{os.getppid()}"
+            return RUNS / f"{launch}{suffix}"  # several machines, whose launchers have this in common and nothing else
+        return RUNS / f"{launch}-{os.environ['MASTER_PORT']}-{os.getppid()}{suffix}"
     stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
+    if world_size() > 1:  # started by the script itself, as torch.multiprocessing.spawn does
+        return RUNS / _first_proposal(f"bedside/folder/{number}", f"{stamp}-{os.getppid()}")
     folder = RUNS / stamp
-    number = 2
+    count = 2
     while folder.exists():
-        folder = RUNS / f"{stamp}_{number}"
-        number += 1
+        folder = RUNS / f"{stamp}_{count}"
+        count += 1
     return folder
+
+
+def _first_proposal(key: str, proposal: str) -> str:
+    """What the first of all ranks proposed. Nobody waits for a rank: who comes first decides."""
+    store = torch.distributed.distributed_c10d._get_default_store()
+    return str(store.compare_set(key, "", proposal).decode())
 
 
 def described(model: nn.Module, rank: int) -> dict[str, Any]:
@@ -77,4 +89,8 @@ def ending(error: BaseException | None) -> dict[str, Any]:
     words = str(error).lower()
     lost = any(kind in CONTACT_ERRORS for kind in kinds) or any(each in words for each in CONTACT_WORDS)
     first_line = next(iter(str(error).splitlines()), "")
-    return {"error": f"{type(error).__name__}: {first_line[:200]}".rstrip(": "), "lost_contact": lost}
+    return {
+        "error": f"{type(error).__name__}: {first_line[:200]}".rstrip(": "),
+        "lost_contact": lost,
+        "interrupted": isinstance(error, KeyboardInterrupt),
+    }

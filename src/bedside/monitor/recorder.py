@@ -4,7 +4,6 @@ the sinks, where there are any.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.errors import say
 from bedside.finding import Finding
 from bedside.monitor.shared_numbers import SharedNumbers
 from bedside.naming.settle import settle
@@ -147,7 +147,7 @@ class Recorder:
             try:
                 self.event(step, "sinks", forwarding.close(ending))
             except Exception as error:
-                print(f"bedside: the sinks were not closed ({type(error).__name__}: {error})", file=sys.stderr)
+                say(f"bedside: the sinks were not closed ({type(error).__name__}: {error})")
 
     def commit(self) -> None:
         self._store.commit()

@@ -6,20 +6,32 @@ skipped are steps of ours and not of the optimizer, so those that were recorded 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.model.shards import is_sharded
+from bedside.errors import BedsideError, warn_safely
 from bedside.record.run import Run
 from bedside.record.sqlite.reader import open_run
 from bedside.record.sqlite.schema import rank_file, ranks_in
+from bedside.record.sqlite.writer import Store
 
 
-def is_new_rank(folder: Path, rank: int) -> bool:
-    """Whether the run to resume had fewer ranks: this one has no record yet, though others have."""
-    return folder.is_dir() and not rank_file(folder, rank).is_file() and bool(ranks_in(folder))
+def open_store(folder: Path, rank: int, *, asked: bool) -> Store:
+    """The record to continue; a new one if the run had fewer ranks. Where nobody asked for it, because the launcher
+    started the script again, a record that cannot be continued must not stop the training: a new folder, then."""
+    try:
+        is_new = folder.is_dir() and not rank_file(folder, rank).is_file() and bool(ranks_in(folder))
+        return Store.create(folder, rank) if is_new else Store.resume(folder, rank)
+    except BedsideError as refused:
+        if asked:
+            raise
+        another = folder.with_name(f"{folder.name}-restart{os.environ.get('TORCHELASTIC_RESTART_COUNT', 1)}")
+        warn_safely(f"bedside writes to {another} after the restart: {str(refused).splitlines()[0]}")
+        return Store.create(another, rank)
 
 
 def next_step(folder: Path, optimizer: Optimizer) -> int | None:

@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.hooks.forward_hooks import unwrapped
 from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.collect.model.mode_dependent import dropout_rates
 from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
@@ -24,7 +25,7 @@ from bedside.incident.incidents import Incidents, incidents_of
 from bedside.monitor import ranks
 from bedside.monitor.live_page import check_live_page, start_live_page
 from bedside.monitor.monitor import Monitor
-from bedside.monitor.resuming import is_new_rank, next_step, optimizer_steps
+from bedside.monitor.resuming import next_step, open_store, optimizer_steps
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
@@ -158,10 +159,10 @@ def _watch(
     _close_older(model, quiet)
     folder = Path(resume or run_dir or ranks.new_folder())
     again = resume is not None or ranks.restarted(folder, rank)
-    store = Store.resume(folder, rank) if again and not is_new_rank(folder, rank) else Store.create(folder, rank)
+    store = open_store(folder, rank, asked=resume is not None) if again else Store.create(folder, rank)
     try:
         if step is None and again:
-            step = next_step(folder, optimizers[0])
+            step = next_step(store.path.parent, optimizers[0])
         store.environment(environment(device=_device(model), seed=torch.initial_seed()))
         return Monitor(
             model,
@@ -296,6 +297,7 @@ def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool)
         "model": type(unwrapped(model)).__name__,
         **({"optimizer_steps_before": counted} if (counted := optimizer_steps(optimizers[0])) and not again else {}),
         **parameter_counts(model),
+        **({"dropout": rates} if (rates := dropout_rates(model)) else {}),
         "optimizers": [
             {
                 "name": type(optimizer).__name__,

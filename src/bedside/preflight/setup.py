@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.unrecorded import unrecorded
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.vitals.loss_graph import graph_leaves
 from bedside.errors import BadOption, BedsideError, NotEnough
-from bedside.lab.recording import unrecorded
 from bedside.preflight.function_calls import LOSSES, Call, FunctionCalls
 from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.forward import TARGETS, Forward, LossFunction

@@ -77,20 +77,20 @@ def ratio(vital: str, above: Series, below: Series) -> Series:
     return Series(vital, above.owner, steps[there], upper[there] / lower[there])
 
 
-def mean_over_ranks(means: Sequence[Series], weights: Sequence[Series]) -> Series:
-    """The mean of a metric over the samples of all ranks, at the steps at which all that ever log it have done so."""
-    logged = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if weight]
-    if not logged:
-        return means[0]
+def mean_over_ranks(means: Sequence[Series], weights: Sequence[Series], passed: Sequence[float]) -> Series:
+    """The mean of a metric over the samples of all ranks, at the steps at which each has logged it or never will: it
+    has `passed` that step, or ended."""
     values, counts = [], []
-    for mean, weight in logged:
+    for mean, weight in zip(means, weights, strict=True):
         steps, one, other = np.intersect1d(mean.steps, weight.steps, assume_unique=True, return_indices=True)
         values.append(Series(mean.vital, mean.owner, steps, mean.values[one] * weight.values[other]))
         counts.append(weight.values[other])
-    steps, place, known = _together(values)
+    steps, place, _ = _together(values)
     total = np.bincount(place, np.concatenate([each.values for each in values]), len(steps))
     samples = np.bincount(place, np.concatenate(counts), len(steps))
-    complete = known == len(logged)
+    complete = np.ones(len(steps), bool)
+    for each, until in zip(values, passed, strict=True):
+        complete &= np.isin(steps, each.steps) | (steps < until)
     return Series(means[0].vital, means[0].owner, steps[complete], total[complete] / samples[complete])
 
 

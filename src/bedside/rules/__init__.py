@@ -33,6 +33,7 @@ from bedside.rules.frozen_validation import frozen_validation
 from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.growing_activations import growing_activations
+from bedside.rules.heavy_dropout import heavy_dropout
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
@@ -142,6 +143,7 @@ CATALOGUE: tuple[Rule, ...] = (
     category_gap,
     nothing_generalises,
     worsening_metric,
+    heavy_dropout,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,

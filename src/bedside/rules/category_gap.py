@@ -11,7 +11,9 @@ given to see. It is the cheapest place to look for better data.
 The median of a category's last `last` reports is more than `ratio` times the median over all categories, and more than
 `far` of their usual deviations (of the logarithm) above it: some categories are always harder than others. Two or three
 categories have no usual deviation: there the worst must be `among_few` times the best, all their reports apart, and not
-be on its way down to it.
+be on its way down to it. Where every
+category is more than `summed` times the training loss, the losses are sums over samples of some length, and their gaps
+say nothing: a note.
 
 ## When it is wrong
 A category that is harder by its nature; one with so few samples that its mean is chance.
@@ -42,7 +44,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import LOSS_BY_CATEGORY
+from bedside.record.vocabulary import LOSS, LOSS_BY_CATEGORY
 from bedside.rules.base import rule
 from bedside.wording import listed, number
 
@@ -53,6 +55,7 @@ class Limits:
     far: float = 6.0  # usual deviations between categories: never by chance, even among thousands
     last: int = 3  # reports that make "now": one may rest on a handful of samples
     fewest: int = 4  # categories: among fewer there is no usual one
+    summed: float = 4.0  # times the training loss, of every category: weights and smoothing make less
     among_few: float = 5.0  # times the best of two or three: classes of one task are within that
 
 
@@ -64,6 +67,9 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
     told = [series for series in every if len(series.finite()) >= limits.last]
     if len(told) < 2:
         raise NotEnough(f"{limits.last} reports of 2 categories, has {len(told)}")
+    if summed := list(_not_normalised(run, told, limits)):
+        yield from summed
+        return
     if len(told) < limits.fewest:
         yield from _among_few(run, told, limits)
         return
@@ -96,6 +102,35 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             f"Look at twenty samples of `{hard[0]}`: are the labels right, is the input there?",
             "Weigh the category up in the loss, or sample it more often.",
+        ),
+    )
+
+
+def _not_normalised(run: Run, told: list[Series], limits: Limits) -> Iterator[Finding]:
+    """Losses that are all far above the one they should add up to were summed over each sample's length."""
+    own = [series for series in told if series.vital == LOSS_BY_CATEGORY.name]
+    training = run.loss.finite()
+    if not own or len(own) < len(told) or not training:
+        return
+    since = min(int(series.steps[-limits.last]) for series in own)
+    usual = training.since(since).median()
+    least = min(own, key=lambda series: series.median(limits.last))
+    times = least.median(limits.last) / usual if usual > 0 else 0.0
+    if times <= limits.summed:
+        return
+    yield category_gap.finding(
+        f"Losses by category are not those of the training: even `{least.owner}` has "
+        f"{number(least.median(limits.last))}, {number(times)} times the training loss of {number(usual)}.",
+        severity=Severity.NOTE,
+        first_step=least.first_step,
+        last_step=least.last_step,
+        confidence=how_sure(times, limits.summed, most=0.9),
+        evidence={"training_loss": usual, "least": least.median(limits.last)},
+        series=[least.key, LOSS.name],
+        could_also_be=("A training loss that is divided once more, by the number of micro-batches for instance.",),
+        try_=(
+            "Give the length of each sample, where losses are sums over it: monitor.categories(losses, labels, "
+            "lengths=…).",
         ),
     )
 

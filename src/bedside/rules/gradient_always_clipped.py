@@ -123,14 +123,15 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _by_value(run: Run, threshold: float, limits: Limits) -> Iterator[Finding]:
     """Some element is above the threshold at most steps by right; what counts is how much of the norm is cut off."""
-    start = int(limits.start * run.steps)
-    before, after = run.series(GRAD_NORM.name).since(start).finite(), run.series(GRAD_NORM_CLIPPED.name).finite()
+    before, after = run.series(GRAD_NORM.name).finite(), run.series(GRAD_NORM_CLIPPED.name).finite()
     steps, at, left_at = np.intersect1d(before.steps, after.steps, return_indices=True)
-    if len(steps) < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of grad_norm before and after clipping, has {len(steps)}")
+    judged = steps >= int(limits.start * run.steps)
+    if judged.sum() < limits.readings:
+        raise NotEnough(f"{limits.readings} readings of grad_norm before and after clipping, has {judged.sum()}")
     with np.errstate(divide="ignore", invalid="ignore"):
         cut = np.where(before.values[at] > 0, before.values[at] / after.values[left_at], 1.0)
-    hard = cut > limits.above
+    onset = int(steps[int(np.argmax(cut > limits.above))])
+    hard = cut[judged] > limits.above
     share, later = float(hard.mean()), float(hard[len(hard) // 2 :].mean())
     if min(share, later) < limits.often:
         return
@@ -141,7 +142,7 @@ def _by_value(run: Run, threshold: float, limits: Limits) -> Iterator[Finding]:
     yield gradient_always_clipped.finding(
         f"{percent(share)} of the steps are clipped by value at {number(threshold)}: of a gradient norm of "
         f"{number(usual)}, {number(left)} is left.",
-        first_step=int(steps[int(np.argmax(hard))]),
+        first_step=onset,
         last_step=int(steps[-1]),
         confidence=0.9 if strong else 0.7,
         evidence={"share": share, "second_half": later, "usual_norm": usual, "left": left, "threshold": threshold},

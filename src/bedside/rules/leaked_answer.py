@@ -66,7 +66,16 @@ def leaked_answer(run: Run, limits: Limits) -> Iterator[Finding]:
     found = list(_leaks(run, limits))
     if not found and (why := not_tried(run, "leaked future")):  # of a model of sequences, for which it is what counts
         raise NotEnough(why)
+    if not found and not _looked(run):
+        raise NotEnough("batches whose rows are those of their targets, 256 examples of them")
     yield from found
+
+
+def _looked(run: Run) -> bool:
+    """Whether inputs and answers could be laid side by side: of sparse or hidden inputs nobody knows."""
+    compared = ("labels_compared", "targets_compared")
+    kinds = ("answers_in_place", "label_in_input", "target_in_input", "future_seen")
+    return any(name in run.config for name in compared) or any(run.events_of(kind) for kind in kinds)
 
 
 def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:

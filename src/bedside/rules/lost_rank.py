@@ -8,12 +8,13 @@ Ranks meet in every step, so the death of one ends or hangs all of them. The oth
 connection, which is what the log shows last; the cause stands in the log of the rank that went first.
 
 ## How it decides
-In this order: a rank that an exception of its own ended (not one about lost contact to other ranks); a rank whose
-record was never closed although another one was, or went on for `silent` seconds. Of several, the one that wrote last
-longest ago. What a rank had not yet written when it died is less than a second of steps.
+In this order: a rank that an exception of its own ended (not one about lost contact, and not the same on all ranks); a
+rank whose record was never closed although another one lost contact, or went on for `silent` seconds. Of several, the
+one whose last writing is the longest ago. What a rank had not yet written when it died is less than a second of steps.
 
 ## When it is wrong
-A rank that hangs for longer than `silent` and then goes on. A folder to which the newest records were not copied.
+A rank that hangs for longer than `silent` and then goes on. A folder to which the newest records were not copied. It is
+silent where the launcher killed all ranks before one of them could notice that another was gone.
 
 ## What to try
 1. Read the log of that rank, not of rank 0: `torchrun --log-dir logs --redirects 3` keeps one for each.
@@ -105,10 +106,13 @@ def _ranks(run: Run) -> Iterator[_Rank]:
 
 
 def _first_to_go(ranks: list[_Rank], limits: Limits) -> _Rank | None:
-    if failed := [each for each in ranks if each.ended == OWN_ERROR]:
+    failed = [each for each in ranks if each.ended == OWN_ERROR]
+    if len(failed) == len(ranks):
+        return None  # a mistake that all of them met
+    if failed:
         return min(failed, key=lambda each: each.time)
-    open_ones = [each for each in ranks if each.ended == NOT_CLOSED]
-    others_closed = any(each.ended in (LOST_CONTACT, 1.0) for each in ranks)
+    lost_contact = any(each.ended == LOST_CONTACT for each in ranks)
     newest = max(each.time for each in ranks)
-    gone = [each for each in open_ones if others_closed or newest - each.time > limits.silent]
-    return min(gone, key=lambda each: each.time, default=None)
+    not_closed = [each for each in ranks if each.ended == NOT_CLOSED]
+    silent = [each for each in not_closed if lost_contact or newest - each.time > limits.silent]
+    return min(silent, key=lambda each: each.time, default=None)

@@ -11,8 +11,9 @@ can. Typical: weights initialised with zeros or any other constant.
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
 output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
 biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
-network, it is a warning while the loss has won less than `progress`. Units that are `begun` alike, and nearly so at
-every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
+network, it is a warning while the loss has won less than `progress`, unless the units began as far apart as `random`
+ones do (the spreads that a variational encoder gives are alike by right). Units that are `begun` alike, and nearly so
+at every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
 looked at before the first step it takes none: in `layers` layers or more, each begins with one number for all of its
 weights, or all weights of the model begin at zero.
 
@@ -60,6 +61,7 @@ class Limits:
     fewest: int = 10  # readings
     many: int = 50  # readings, where units are only nearly alike: the first steps may pass such a stretch
     layers: int = 2  # in one alone, the random weights of its neighbours make the units differ at once
+    random: float = 0.4  # at the first reading: random weights begin at 0.5 to 1
     begun: float = 0.05  # at the first reading: half of `nearly`, where random weights begin at ten times that
 
 
@@ -80,6 +82,7 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
             s.owner
             for s in layers[:-1]  # answers may well be alike
             if s.median() < limits.nearly < run.series(BATCH_VARIATION.name, s.owner).median()
+            and not _began_apart(run, s, limits)
             and (len(s.finite()) >= limits.many or _made_so(s, limits))
             and kinds.get(s.owner) not in CENTRED
         ]
@@ -138,6 +141,12 @@ def _equal_weights(run: Run, limits: Limits) -> Iterator[Finding]:
                 "Initialise the weights at random: nn.init.kaiming_normal_(layer.weight); constants are for biases.",
             ),
         )
+
+
+def _began_apart(run: Run, series: Series, limits: Limits) -> bool:
+    """Random weights made the units differ, each in its answer to every sample; where weights are zero, biases do."""
+    samples = run.series(BATCH_VARIATION.name, series.owner).finite()
+    return bool(series.finite().values[0] > limits.random and samples and samples.values[0] > limits.varies)
 
 
 def _made_so(series: Series, limits: Limits) -> bool:

@@ -11,7 +11,8 @@ for a validation, and no `model.train()` after it.
 ## How it decides
 The last `fewest` training forwards or more all ran in evaluation mode. If earlier ones did not, the way back was
 forgotten: an error. If it was so from the first step it may be meant (fine-tuning with frozen statistics): a warning.
-Without any module that depends on the mode it is a note.
+Without any module that depends on the mode it is a note, and so it is where all that do belong to frozen parts (a trunk
+whose statistics are meant to stand still).
 
 ## When it is wrong
 Fine-tuning in evaluation mode on purpose; then freeze what is meant to stand still and call `model.train()`.

@@ -49,7 +49,7 @@ class Limits:
     heavier: float = 30.0  # times per element: recipes that weigh the KL by hand stay within 10 either way
 
 
-@rule("LOS115", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits(), preview_since="0.1")
+@rule("LOS115", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits())
 def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
     events = run.events_of("loss_terms")
     if not events:

@@ -73,7 +73,10 @@ def unscaled_accumulation(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.7,
         evidence={"micro_batches": usual},
         series=[MICRO_BATCHES.name, GRAD_NORM.name],
-        could_also_be=("A loss that is already divided by the size of the whole batch: then nothing is wrong.",),
+        could_also_be=(
+            "Losses that are already divided by the size of the whole step: then nothing is wrong, and "
+            'monitor.combine_losses("sum") says so.',
+        ),
         try_=(
             Advice(f"Divide each loss: (loss / {amount}).backward(){instead}.", LEARNING_RATE, -1 if instead else 0),
         ),

@@ -9,7 +9,6 @@ line says what did not arrive; the record has everything.
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bedside.errors import say
 from bedside.finding import Finding
 from bedside.record.histograms import KIND, Histogram
 from bedside.record.missing import is_missing
@@ -115,9 +115,9 @@ class Forwarding:
             outcome[feed.sink.name] = {"steps": feed.written, "thinned": feed.thinned, "lost": feed.lost}
             if said_of := self._said_of(feed, late):
                 outcome[feed.sink.name]["error"] = said_of
-                print(f"bedside: {feed.sink.name}: {said_of}; the record has everything.", file=sys.stderr)
+                say(f"bedside: {feed.sink.name}: {said_of}; the record has everything.")
         if self.dropped:
-            print(f"bedside: {self.dropped} numbers found the queue to the sinks full.", file=sys.stderr)
+            say(f"bedside: {self.dropped} numbers found the queue to the sinks full.")
         return outcome
 
     def _said_of(self, feed: _Feed, late: bool) -> str:

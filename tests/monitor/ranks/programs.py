@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -21,39 +22,40 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bedside
+from bedside.sinks import JsonLines
 
 FOLDER = Path(sys.argv[1])
 
 
 def ddp() -> None:
-    _train("ddp", nn.parallel.DistributedDataParallel(network()), clip=True)
+    _train("ddp", lambda: nn.parallel.DistributedDataParallel(network()), clip=True)
 
 
 def fsdp() -> None:
-    _train("fsdp", _sharded(network()), clip=True)
+    _train("fsdp", lambda: _sharded(network()), clip=True)
 
 
 def fsdp_unclipped() -> None:
-    _train("fsdp_unclipped", _sharded(network()))
+    _train("fsdp_unclipped", lambda: _sharded(network()))
 
 
 def tensor_parallel() -> None:
     """All ranks get the same batch: each has a part of every layer."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("tp",))
-    _train("tensor_parallel", _cut(network(), mesh), part=0)
+    _train("tensor_parallel", lambda: _cut(network(), mesh), part=0)
 
 
 def hybrid_sharded() -> None:
     """Sharded over pairs, replicated between them."""
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
-    _train("hybrid_sharded", _sharded(network(), mesh=mesh))
+    _train("hybrid_sharded", lambda: _sharded(network(), mesh=mesh))
 
 
 def sharded_and_parallel() -> None:
     """FSDP2 over one dimension of the mesh, tensor parallelism over the other."""
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
-    model = _cut(network(), mesh["tp"])
-    _train("sharded_and_parallel", _sharded(model, mesh=mesh["dp"]), part=dist.get_rank() // 2)
+    part = dist.get_rank() // 2
+    _train("sharded_and_parallel", lambda: _sharded(_cut(network(), mesh["tp"]), mesh=mesh["dp"]), part=part)
 
 
 def sequence_parallel() -> None:
@@ -85,18 +87,30 @@ def _cut(model: Network, mesh: object) -> nn.Module:
     return model
 
 
-def _train(name: str, model: nn.Module, clip: bool = False, part: int | None = None) -> None:
-    """Trains twice: watched, and before it a few steps unwatched, to count the collectives of each."""
+def _train(name: str, make: Callable[[], nn.Module], clip: bool = False, part: int | None = None) -> None:
+    """Trains unwatched and watched: how many collectives each took, and whether the weights are the same."""
     part = dist.get_rank() if part is None else part
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    with Collectives() as unwatched:
-        for step in range(STEPS):
-            train_step(model, optimizer, step, part, clip)
+
+    def train(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+        with Collectives() as collectives:
+            for step in range(STEPS):
+                train_step(model, optimizer, step, part, clip)
+        return collectives.count
+
+    plain, model = make(), make()
+    unwatched = train(plain, torch.optim.SGD(plain.parameters(), lr=RATE))
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    with Collectives() as watched, bedside.watch(model, optimizer, run_dir=FOLDER / name, quiet=True, budget=None):
-        for step in range(STEPS):
-            train_step(model, optimizer, step, part, clip)
-    (FOLDER / f"{name}-{dist.get_rank()}.json").write_text(json.dumps([unwatched.count, watched.count]))
+    sinks = [JsonLines(FOLDER / f"{name}.jsonl")]
+    with bedside.watch(model, optimizer, run_dir=FOLDER / name, quiet=True, budget=None, sinks=sinks):
+        watched = train(model, optimizer)
+    pairs = zip(plain.parameters(), model.parameters(), strict=True)
+    same = all(torch.equal(_local(one), _local(other)) for one, other in pairs)
+    found = {"unwatched": unwatched, "watched": watched, "same_weights": same}
+    (FOLDER / f"{name}-{dist.get_rank()}.json").write_text(json.dumps(found))
+
+
+def _local(parameter: torch.Tensor) -> torch.Tensor:
+    return parameter.detach().to_local() if isinstance(parameter, DTensor) else parameter.detach()
 
 
 class Collectives(TorchDispatchMode):
@@ -172,6 +186,20 @@ def uneven() -> None:
         monitor.close()
 
 
+def nan_on_one_rank() -> None:
+    """One rank of a sharded model meets a bad sample, and looks for where the NaN came from while the other goes on."""
+    model = _sharded(network())
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    with bedside.watch(model, optimizer, run_dir=FOLDER / "nan_on_one_rank", quiet=True):
+        for step in range(20):
+            x, y = batch(step, dist.get_rank())
+            if step == 10 and dist.get_rank() == 1:
+                x[0, 0] = float("nan")
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+
 def killed() -> None:
     """Rank 1 dies without a word in the middle of an epoch."""
     model, optimizer = _replicated()
@@ -180,6 +208,7 @@ def killed() -> None:
             train_step(model, optimizer, step, dist.get_rank())
             time.sleep(0.005)
             if dist.get_rank() == 1 and step == 250:
+                time.sleep(0.5)  # until rank 0 waits for it, as ranks mostly do
                 os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.monitor.ranks.launched import launched
 from tests.monitor.ranks.network import CLIP, RATE, STEPS, alone
 
+import bedside
 from bedside.record.sqlite.reader import open_run
 
 reference = cache(alone)
@@ -60,16 +61,36 @@ def test_every_rank_reads_the_same_whole(trained, ranks, name):
 
 
 @pytest.mark.parametrize(("ranks", "name"), CASES)
-def test_watching_adds_no_collective(trained, ranks, name):
+def test_watching_adds_no_collective_and_changes_no_weight(trained, ranks, name):
     for rank in range(ranks):
-        unwatched, watched = json.loads((trained[ranks] / f"{name}-{rank}.json").read_text())
-        assert 0 < watched <= unwatched  # the first, unwatched steps of DDP broadcast its parameters
+        found = json.loads((trained[ranks] / f"{name}-{rank}.json").read_text())
+        assert found["watched"] == found["unwatched"] > 0
+        assert found["same_weights"]
+
+
+@pytest.mark.parametrize(("ranks", "name"), CASES)
+def test_trackers_get_the_norms_of_the_whole(trained, ranks, name):
+    """What the other ranks had written when rank 0 ended; a share of it is never passed off as the whole."""
+    run = open_run(trained[ranks] / name)
+    whole = dict(zip(run.series("grad_norm").steps.tolist(), run.series("grad_norm").values.tolist(), strict=True))
+    lines = (trained[ranks] / f"{name}.jsonl").read_text().splitlines()
+    sent = [each for each in map(json.loads, lines) if "grad_norm/overall" in each]
+    assert name != "ddp" or len(sent) == STEPS
+    for each in sent:
+        assert each["grad_norm/overall"] == pytest.approx(whole[each["step"]], rel=1e-4)
 
 
 @pytest.mark.parametrize(("ranks", "name"), CASES)
 def test_no_part_of_the_monitor_gave_up(trained, ranks, name):
     for rank in range(ranks):
         assert not open_run(trained[ranks] / name, rank).events_of("switched_off")
+
+
+@pytest.mark.parametrize(("ranks", "name"), CASES)
+def test_a_healthy_run_of_several_ranks_is_not_alarmed(trained, ranks, name):
+    found = {each.code for each in bedside.diagnose(trained[ranks] / name).findings}
+    found.discard("GRD103")  # those that clip, clip at every step
+    assert not [code for code in found if code.startswith(("DST", "LOP", "GRD", "UPD", "NUM"))]
 
 
 def test_ranks_that_share_a_batch_on_purpose_are_known(trained):

@@ -67,7 +67,7 @@ def test_shares_of_sharded_parameters_add_up(tmp_path):
         np.testing.assert_allclose(run.series("relative_update_norm", "head").values, 0.05)
         assert run.series("val/loss").values.tolist() == [0.5]
         assert not run.series("rank_param_norm", "1")  # shards are not replicas
-        seen = f"what is not compared is what rank {rank} saw; norms are those of the whole model."
+        seen = f"loss, data and activations are those of rank {rank}, norms those of the whole model."
         assert run.notes == (f"One run of 2 ranks: {seen}",)
 
 
@@ -105,3 +105,9 @@ def test_what_became_of_every_rank_is_known(tmp_path):
     assert run.series("rank_last_time", "1").last_step == 8
     assert run.series("rank_last_time", "1").last > 8.0
     killed.close()
+
+
+def test_a_program_that_ended_without_a_word_was_not_killed(tmp_path):
+    write_share(tmp_path, 0, 3.0).close(finished=True)
+    write_share(tmp_path, 1, 4.0).close()  # as at the end of a program that calls nothing
+    assert [each.last for each in open_run(tmp_path).of("rank_finished")] == [1.0, 1.0]

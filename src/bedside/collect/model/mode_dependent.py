@@ -6,14 +6,24 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.model.stored import stored
 
+SHOWN = 8  # dropout modules
 RATES = ("p", "dropout", "drop_prob", "drop_rate")  # what dropout and its relatives call their rate
 
 
 def mode_dependent(model: nn.Module) -> list[nn.Module]:
     """Dropout with a rate above zero, normalisation with running statistics, and what calls itself alike."""
     return [module for module in model.modules() if _depends(module)]
+
+
+def dropout_rates(model: nn.Module) -> dict[str, float]:
+    """The rates of dropout modules, the largest first; a model may have hundreds, and a few are told."""
+    found = {
+        plain_name(name): float(module.p) for name, module in model.named_modules() if isinstance(module, _DropoutNd)
+    }
+    return dict(sorted(found.items(), key=lambda each: -each[1])[:SHOWN])
 
 
 def trained(model: nn.Module, modules: list[nn.Module]) -> list[nn.Module]:

@@ -38,7 +38,7 @@ def parameter_table(
     layout: Layout,
     optimizers: Sequence[Optimizer],
     gradient_steps: Sequence[int],
-    watched_steps: int,
+    watched_steps: Sequence[int],
 ) -> list[Parameter]:
     """One line per parameter tensor of the model, frozen ones included."""
     held = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
@@ -55,7 +55,7 @@ def parameter_table(
                 trainable=p.requires_grad,
                 in_optimizer=id(p) in held,
                 gradient_steps=int(gradient_steps[position]) if counted and position is not None else 0,
-                watched_steps=watched_steps if position is not None else 0,
+                watched_steps=int(watched_steps[position]) if counted and position is not None else 0,
             )
         )
     return table

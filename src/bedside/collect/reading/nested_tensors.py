@@ -29,9 +29,15 @@ def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
             yield from tensors_in(getattr(value, field.name, None), depth - 1)
 
 
+def arrays_in(value: Any) -> list[Tensor]:
+    """Those that can be a batch or an output: dense, not empty, and no single number beside them (a count of tokens, a
+    temperature, a loss)."""
+    return [t for t in tensors_in(value) if t.layout is torch.strided and t.dim() and is_here(t)]
+
+
 def floating_in(value: Any) -> list[Tensor]:
-    """Those that hold real numbers and are there to be read: dense, not empty."""
-    return [t for t in tensors_in(value) if t.is_floating_point() and t.layout is torch.strided and is_here(t)]
+    """Those of them that hold real numbers."""
+    return [t for t in arrays_in(value) if t.is_floating_point()]
 
 
 class NoGradients:

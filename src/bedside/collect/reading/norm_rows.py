@@ -43,6 +43,7 @@ class Read:
     updates: Rows  # and what was read there
     weights: Rows
     unclipped: Rows | None = None  # gradients that were read before clipping, NaN where they were not
+    looked_at: NDArray[np.bool_] | None = None  # whose gradients were read; None: everybody's
     stepped: NDArray[np.bool_] | None = None  # whose updates were read, at the rows of `moved`; None: everybody's
 
     def before_clipping(self) -> Rows:
@@ -64,7 +65,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
     moved = [row for row, (data, _) in enumerate(steps_data) if data.moves]
     updates, weights = np.zeros((len(moved), len(layout))), np.zeros((len(moved), len(layout)))
     unclipped = np.full_like(gradients, np.nan)
-    stepped = np.zeros(updates.shape, bool)
+    looked_at, stepped = np.zeros(gradients.shape, bool), np.zeros(updates.shape, bool)
     for row, (data, clip) in enumerate(steps_data):
         for part in data.gradients:
             squares = part.squares.numbers
@@ -77,6 +78,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
                 squares = squares * clip.factors(len(squares)) ** 2
             _put(gradients[row], part.members, squares)
             _put(present[row], part.members, here)
+            _put(looked_at[row], part.members, np.ones(len(squares), bool))
         for read in data.unclipped if clip is not None and not data.clips else ():
             _put(unclipped[row], read.members, read.squares.numbers)
     for place, row in enumerate(moved):
@@ -98,6 +100,7 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
         updates,
         weights,
         unclipped=None if np.isnan(unclipped).all() else unclipped,
+        looked_at=None if looked_at.all() else looked_at,
         stepped=None if stepped.all() else stepped,
     )
 

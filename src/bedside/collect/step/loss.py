@@ -61,6 +61,7 @@ class LossListener:
         self._singles = 0  # steps since then
         self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
+        self.kept_elsewhere = False  # gradients are added up outside of `.grad`, which is cleared for every micro-batch
 
     def scaled(self, loss: Any, scaled: Any) -> None:
         """A GradScaler multiplied the loss; remember what it was before."""
@@ -91,7 +92,8 @@ class LossListener:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
-        if self._observed.values and not self.in_step and all(gradient is None for _, (gradient, _) in self._before):
+        empty = all(gradient is None for _, (gradient, _) in self._before)
+        if self._observed.values and empty and not (self.in_step or self.kept_elsewhere):
             # What they gave was thrown away before anybody stepped; only the last forward belongs to this backward.
             thrown_away = self._observed.discarded + len(self._observed.values)
             zeroed = self._observed.grads_not_zeroed
@@ -230,12 +232,15 @@ class Accumulation:
 
     def __init__(self) -> None:
         self.confirmed: float | None = None  # the divisor seen to equal the number of micro-batches
+        self.known_as = ""  # "sum" or "mean", where a framework knows how its losses make up the step's
 
     def loss_of(self, values: Sequence[float], divisors: Sequence[Divisors]) -> tuple[float, bool | None]:
         """(the step's loss, divided?); the second is None when there was one micro-batch and no known divisor."""
         count = len(values)
         if not count:
             return float("nan"), None
+        if self.known_as:
+            return sum(values) / (count if self.known_as == "mean" else 1), True
         divisor = self._divisor(count, divisors)
         if divisor is not None:
             return sum(values) * divisor / count, True

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading import norm_rows as norms
@@ -39,8 +38,7 @@ class StepRows:
         self.accumulation = Accumulation()
         self.clipping: dict[str, Any] = {}  # how, if otherwise than by a call that clips the norm
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
-        self.gradient_steps: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.watched_steps = 0
+        self.gradient_steps = self.watched_steps = np.zeros(0, np.int64)  # of each parameter
         self.alarming = False  # a loss that is not finite is among what waits, and it is the first
         self._write = write
         self._waiting: list[StepData | StepBatch] = []
@@ -70,8 +68,7 @@ class StepRows:
         self._all_finite = finite
 
     def start_counting(self, layout: Layout) -> None:
-        self.gradient_steps = np.zeros(len(layout), np.int64)
-        self.watched_steps = 0
+        self.gradient_steps, self.watched_steps = np.zeros((2, len(layout)), np.int64)
 
     def flush(self) -> Rows:
         """Write what waited on the device queue that was just unloaded; returns the losses."""
@@ -131,7 +128,7 @@ class StepRows:
             self._part(read)
             return
         layout, after, before = read.layout, read.gradients, read.before_clipping()
-        self._count(read.present)
+        self._count(read)
         overall = norms.overall_gradients(before, after, read.clips, layout.ranks)
         self._rows("norms", norms.GRADIENTS, read, overall, "f8")
         owned = norms.owned_gradients(layout, before, after, read.present)
@@ -177,12 +174,11 @@ class StepRows:
         if part == PARTS - 1:
             self._write("moves", norms.MOVES, *when, norms.overall_moves(weights, updates, gradients), "f8")
 
-    def _count(self, present: NDArray[np.bool_]) -> None:
-        if len(self.gradient_steps) != present.shape[1]:
-            self.gradient_steps = np.zeros(present.shape[1], np.int64)
-            self.watched_steps = 0
-        self.gradient_steps += present.sum(axis=0)
-        self.watched_steps += len(present)
+    def _count(self, read: Read) -> None:
+        if len(self.gradient_steps) != len(read.layout):
+            self.start_counting(read.layout)
+        self.gradient_steps += read.present.sum(axis=0)
+        self.watched_steps += len(read.present) if read.looked_at is None else read.looked_at.sum(axis=0)
 
     def _rows(
         self, name: str, columns: Sequence[Key], read: Read, rows: Rows, dtype: str, places: Sequence[int] = ()

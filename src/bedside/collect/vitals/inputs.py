@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.forward_hooks import Forward
 from bedside.collect.reading.device_queue import PendingValue
-from bedside.collect.reading.nested_tensors import floating_in, tensors_in
+from bedside.collect.reading.nested_tensors import arrays_in, floating_in, tensors_in
 from bedside.collect.reading.squared_norms import EXACT, as_row, square
 from bedside.collect.reading.subsample import ELEMENTS, sample, spread
 from bedside.record.missing import MISSING
@@ -121,7 +121,7 @@ class Inputs(Collector):
 
 def first_input(values: Any) -> Tensor | None:
     """The batch: the first floating-point tensor, or else the first one (tokens)."""
-    every = [t for t in tensors_in(values) if t.layout is torch.strided and t.numel() and not t.is_complex()]
+    every = [t for t in arrays_in(values) if not t.is_complex()]
     return next((t for t in every if t.is_floating_point()), every[0] if every else None)
 
 

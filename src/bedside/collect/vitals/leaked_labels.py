@@ -66,6 +66,8 @@ class LeakedLabels(Collector):
             return
         labels, classes = class_labels(function, prediction, target)
         self._batch = None
+        if labels is not None and len(labels) < len(batch) and (chosen := chosen_rows(prediction)) is not None:
+            batch = batch[chosen.to(batch.device)]
         if labels is None or len(labels) != len(batch) or batch[0].numel() < 2:  # a single column is the task itself
             return
         columns = both_ends(batch[:ROWS].reshape(min(ROWS, len(batch)), -1))
@@ -87,6 +89,8 @@ class LeakedLabels(Collector):
         waiting, self._waiting = self._waiting, []
         for step, width, pending in waiting:
             leak, told_apart, examples, classes, columns, first = (int(number) for number in pending.numbers)
+            if leak or (not told_apart and classes >= 2):
+                self.context.facts["labels_compared"] = examples
             if not told_apart and classes >= 2:  # and no more examples can change that
                 self._reported, self._table = len(EXAMPLES), None
             if bool(leak) != self._was_leak:  # a feature that agreed by chance is taken back
@@ -157,6 +161,16 @@ def class_labels(function: str, prediction: Tensor, target: Any) -> tuple[Tensor
         flat = target.detach().reshape(-1)
         return torch.where((flat == 0) | (flat == 1), flat, -1), 2
     return None, 0
+
+
+def chosen_rows(prediction: Tensor) -> Tensor | None:
+    """The samples that a masked loss picks from the outputs: `cross_entropy(out[mask], labels[mask])`."""
+    node = prediction.grad_fn
+    name = "" if node is None else node.name()
+    if name == "IndexBackward0" and len(node._saved_indices) == 1 and (chosen := node._saved_indices[0]) is not None:
+        waits = chosen.dtype is torch.bool and not chosen.is_cpu  # for the device, to count how many are chosen
+        return None if waits else chosen.detach()
+    return node._saved_index.detach() if name == "IndexSelectBackward0" and node._saved_dim == 0 else None
 
 
 def both_ends(table: Tensor) -> Tensor:

@@ -65,6 +65,7 @@ class LeakedTarget(Collector):
         self._due, self._batch = False, None
         if not self._done and sum(len(target) for _, target in self._kept) >= EXAMPLES:
             self._done = True
+            self.context.facts["targets_compared"] = sum(len(target) for _, target in self._kept)
             columns, targets = (torch.cat(each) for each in zip(*self._kept, strict=True))
             self._waiting, self._kept = (step, self.queue.put(in_order(columns.float(), targets))), []
 

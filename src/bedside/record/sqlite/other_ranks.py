@@ -45,7 +45,13 @@ class RankRecord:
     run: Run
     last_step: int = -1
     last_time: float = 0.0  # when it wrote its last step, or was closed
+    closed: bool = False
     resumed_at: int | None = None  # the first step since the last resume; -1 if it has not made one yet
+
+    @property
+    def passed(self) -> float:
+        """The step before which nothing will be logged any more."""
+        return float("inf") if self.closed else float(self.last_step)
 
     @property
     def rank(self) -> int:
@@ -67,10 +73,14 @@ def _batch_group(rank: RankRecord) -> float | None:
 def _finished(rank: RankRecord) -> float | None:
     """1 if it ended by itself, 0.5 if contact with other ranks was lost, 0 if another exception ended it, -1 if its
     record was never closed."""
-    if rank.run.finished is None:
-        return -1.0 if rank.last_time else None
-    lost_contact = any(event.data.get("lost_contact") for event in rank.run.events_of("ended")[-1:])
-    return 1.0 if rank.run.finished else 0.5 if lost_contact else 0.0
+    starts = rank.run.events_of("ranks")
+    began = starts[-1].time if starts else 0.0  # what ended an attempt before a restart is over
+    how = next((event.data for event in rank.run.events_of("ended")[-1:] if event.time >= began), None)
+    if how is not None and not how.get("interrupted"):  # Ctrl-C reaches all ranks, and is the fault of none
+        return 0.5 if how.get("lost_contact") else 0.0
+    if rank.closed or how is not None:
+        return 1.0 if rank.run.finished is not False or how is not None else 0.0
+    return -1.0 if rank.last_time else None
 
 
 FACTS: dict[str, Callable[[RankRecord], float | None]] = {
@@ -147,7 +157,8 @@ class _Ranks:
         parts = self._everywhere((vital, owner))
         if vital in SHARDED:
             return (most if vital in COUNTS else norms_added)(parts, self._world)
-        return mean_over_ranks(parts, self._everywhere(weight_of((vital, owner))))
+        passed = [self._record(rank).passed for rank in self._open]
+        return mean_over_ranks(parts, self._everywhere(weight_of((vital, owner))), passed)
 
     def _compared(self, rank: int, vital: str) -> Series:
         run = self._record(rank).run
@@ -183,8 +194,9 @@ def _about(run: Run, ranks: int) -> list[str]:
     starts = run.events_of("ranks")
     if not starts or ranks < 2:
         return []
-    norms = "; norms are those of the whole model" if is_sharded(run) else ""
-    return [f"One run of {ranks} ranks: what is not compared is what rank {starts[-1].data.get('rank', 0)} saw{norms}."]
+    norms = ", norms those of the whole model" if is_sharded(run) else ""
+    rank = starts[-1].data.get("rank", 0)
+    return [f"One run of {ranks} ranks: loss, data and activations are those of rank {rank}{norms}."]
 
 
 def _absent(run: Run, there: Iterable[int]) -> list[str]:

@@ -93,17 +93,17 @@ def last_step(segments: Sequence[Segment]) -> int:
     return max((min(each.last, each.end - 1) for each in segments), default=-1)
 
 
-def last_sign(connection: sqlite3.Connection, segments: Sequence[Segment]) -> tuple[int, float]:
-    """The last step of the run, and when it was written or the record closed; (-1, 0.0) if there is none."""
+def last_sign(connection: sqlite3.Connection, segments: Sequence[Segment]) -> tuple[int, float, bool]:
+    """The last step of the run, when it was written or the record closed, and whether it was closed."""
     if not segments:
-        return -1, 0.0
+        return -1, 0.0, False
     newest = segments[-1]
     (ended,) = connection.execute("SELECT ended FROM segments WHERE segment = ?", (newest.number,)).fetchone()
     times = [newest.started if ended is None else float(ended)]
     if ended is None:
         for (number,) in connection.execute("SELECT id FROM metric_sets ORDER BY id").fetchall():
             times.append(last_time(connection, rows_table(number), *newest.range))
-    return last_step(segments), max(times)
+    return last_step(segments), max(times), ended is not None
 
 
 def resumes(segments: Sequence[Segment]) -> list[tuple[Event, str]]:

@@ -8,6 +8,7 @@ guilty module checked, and for a bad backward every node of its graph.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -64,12 +65,20 @@ def already_bad(model: nn.Module) -> Culprit | None:
     return Culprit("weights", listed(names), source=BAD_WEIGHTS) if names else None
 
 
+def bad_input(batch: Any) -> Culprit | None:
+    """A batch that itself is not finite."""
+    bad = [(where, each) for where, each in named_tensors(batch) if not is_finite(each)]
+    if not bad:
+        return None
+    operands = tuple(statistics(each) for _, each in bad)
+    return Culprit("input", listed([where for where, _ in bad]), operands=operands, source=BAD_INPUT)
+
+
 def hunt(training: Training, number: int, check: ModuleCheck) -> Culprit | None:
     """Forward and backward of batch `number`, whose gradients stay; `check` is attached to the model."""
     batch = training.batches[number]
-    if bad := [(where, each) for where, each in named_tensors(batch) if not is_finite(each)]:
-        operands = tuple(statistics(each) for _, each in bad)
-        return Culprit("input", listed([where for where, _ in bad]), operands=operands, source=BAD_INPUT)
+    if culprit := bad_input(batch):
+        return culprit
     rewind = _here(training.model)
     try:
         check.begin()

@@ -13,6 +13,7 @@ from bedside.zoo.specimens.balanced_gan import balanced_gan
 from bedside.zoo.specimens.batch_of_two import batch_of_two
 from bedside.zoo.specimens.batch_outliers import batch_outliers
 from bedside.zoo.specimens.broadcast_loss import broadcast_loss
+from bedside.zoo.specimens.clipped_by_value import clipped_by_value
 from bedside.zoo.specimens.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.zoo.specimens.clipping_too_tight import clipping_too_tight
 from bedside.zoo.specimens.collapsed_activations import collapsed_activations
@@ -90,6 +91,7 @@ from bedside.zoo.specimens.stale_checkpoint_evaluated import stale_checkpoint_ev
 from bedside.zoo.specimens.stale_optimizer import stale_optimizer
 from bedside.zoo.specimens.step_before_backward import step_before_backward
 from bedside.zoo.specimens.stopped_early import stopped_early
+from bedside.zoo.specimens.summed_divergence import summed_divergence
 from bedside.zoo.specimens.summed_loss import summed_loss
 from bedside.zoo.specimens.swallowed_bf16_updates import swallowed_bf16_updates
 from bedside.zoo.specimens.symmetric_units import symmetric_units
@@ -215,6 +217,8 @@ ZOO: tuple[Specimen, ...] = (
     one_cycle,
     accumulated_micro_batches,
     denoising_autoencoder,
+    summed_divergence,
+    clipped_by_value,
 )
 
 
