@@ -37,14 +37,17 @@ class ModuleSpans:
         self._enter(entered)
 
     def off(self) -> None:
-        while self._handles:
-            self._handles.pop().remove()
+        while self._handles:  # removed before it is forgotten: an interrupt may come between the two
+            self._handles[-1].remove()
+            self._handles.pop()
 
     def _enter(self, module: nn.Module, *_: Any) -> None:
         self._begun.append((len(self._spans), self._names.get(id(module), ""), next_number()))
         self._spans.append(None)
 
     def _leave(self, *_: Any) -> None:
+        if not self._begun:  # a forward that was interrupted left its hooks on
+            return
         place, name, number = self._begun.pop()
         self._spans[place] = Span(name, number, next_number())
         if not self._begun:
