@@ -50,10 +50,16 @@ def test_an_alarm_makes_it_sick_with_the_primary_message_as_the_reason():
     assert (said.word, said.reason) == ("sick", "Second.")
 
 
-@pytest.mark.parametrize("change", [{"preview": True}, {"severity": Severity.NOTE}])
-def test_previews_and_notes_leave_it_healthy(change):
-    finding = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9).with_(**change)
-    assert judged(a_run(loss=falling()), [finding]).word == "healthy"
+def test_notes_leave_it_healthy():
+    for preview in (True, False):
+        note = Finding("AAA101", "a", Severity.NOTE, "Something.", 0.9, 0, 9).with_(preview=preview)
+        assert judged(a_run(loss=falling()), [note]).word == "healthy"
+
+
+def test_an_alarm_of_a_rule_on_trial_makes_it_unclear():
+    alarm = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9, try_=("Do this.",), preview=True)
+    said = judged(a_run(loss=falling()), [alarm])
+    assert (said.word, said.reason, said.settled_by) == ("unclear", "A rule on trial says: Something.", "Do this.")
 
 
 # Five kinds of run that were once called healthy. Each must be unclear although no rule says anything.
@@ -217,3 +223,15 @@ def test_a_sum_over_tokens_is_not_compared_with_a_blind_guess():
     known = {"classes": 10}
     assert "blind guess" not in judged(a_run(loss=np.geomspace(400, 60, 300), config=known)).reason
     assert "blind guess" in judged(a_run(loss=np.geomspace(20, 9, 300), config=known)).reason
+
+
+def test_a_training_loss_that_hardly_fell_asks_nothing_of_validation():
+    flat = np.linspace(1.9, 1.95, 12)
+    assert "never better" not in judged(a_run(loss=noisy(np.linspace(2.0, 1.75, 400)), val_loss=flat)).reason
+    assert "never better" in judged(a_run(loss=noisy(np.linspace(2.0, 1.2, 400)), val_loss=flat)).reason
+
+
+def test_a_gap_of_a_third_is_not_called_learned_by_heart():
+    known = np.geomspace(2.0, 0.02, 400)
+    assert "by heart" not in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 0.6, 12))).reason
+    assert "by heart" in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 1.4, 12))).reason

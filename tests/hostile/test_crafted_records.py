@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tests.hostile.programs import a_healthy_table, command, is_a_three_line_error
 
+import bedside
+from bedside.errors import NotARun
 from bedside.record.run import Event
 from bedside.record.sqlite.writer import Store
 
@@ -116,3 +118,11 @@ def test_a_record_cannot_be_hidden_behind_pipes_and_links(tmp_path: Path) -> Non
     told = command("diagnose", tmp_path / "run", timeout=60)
     assert is_a_three_line_error(told)
     assert "not a plain file" in told.err
+
+
+def test_a_schema_that_is_no_text_is_refused_in_three_lines(tmp_path: Path) -> None:
+    """SQLite's complaint quotes the damaged bytes, which are no UTF-8."""
+    path = a_record(tmp_path / "run")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREAT\xc7 TABLE", 1))
+    with pytest.raises(NotARun, match="cannot be read as a run"):
+        bedside.load(path)

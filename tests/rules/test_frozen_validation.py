@@ -58,3 +58,11 @@ def test_needs_twice_as_many_of_two_digits():
 def test_stays_silent_when_the_schedule_ended_with_the_first_of_them():
     rate = np.r_[np.linspace(0.1, 0.001, 360), np.zeros(240)]
     assert frozen_validation.check(a_run(loss=TRAIN, lr=rate, val_loss=[2.71828, 1.61803, *[1.41421] * 3])) == []
+
+
+def test_a_run_that_has_converged_is_finished_and_not_frozen():
+    val = np.r_[np.geomspace(20, 4e-13, 10), np.full(20, 4.2711e-13)]
+    solved = {"loss": np.geomspace(20, 4e-13, 300), "grad_norm": np.geomspace(9, 1e-6, 300)}
+    assert not frozen_validation.check(a_run(val_loss=val, lr=0.1, **solved))
+    stuck = np.r_[np.geomspace(20, 1.2711, 10), np.full(20, 1.2711)]
+    assert frozen_validation.check(a_run(loss=np.geomspace(20, 0.5, 300), val_loss=stuck, lr=0.1))

@@ -40,3 +40,10 @@ def test_stays_silent_when_the_first_steps_were_no_longer_than_the_others():
     assert not missing_warmup.check(a_run(loss=loss, lr=1e-3, relative_update_norm=2e-3))
     ratio = np.r_[np.full(8, 0.1), np.full(292, 2e-3)]
     assert missing_warmup.check(a_run(loss=loss, lr=1e-3, relative_update_norm=ratio))
+
+
+def test_stays_silent_when_every_batch_is_that_different():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        loss = np.geomspace(2.0, 0.2, 400) * np.exp(0.5 * rng.normal(size=400))
+        assert not missing_warmup.check(a_run(loss=loss, lr=1e-3))

@@ -15,6 +15,8 @@ from bedside.analysis.statistics import outline
 from bedside.record.run import Run
 
 FEWEST = 20  # finite losses: fewer have no outline
+SOLVED = 1e-3  # of the first loss: what is left is rounding, or nearly so
+GONE = 1e-3  # of the first gradients: nothing pulls any more
 
 
 def share_of_loss_won(run: Run) -> float:
@@ -32,3 +34,14 @@ def share_of_loss_won(run: Run) -> float:
     chance = known_chance(run.config)
     start = min(curve.start, chance.level) if chance and chance.level > 0 else curve.start
     return max(0.0, start - curve.now) / start if start > 0 else math.nan
+
+
+def converged(run: Run) -> bool:
+    """Whether it is finished: the loss at a thousandth of its start, and the gradient, where recorded, gone with it."""
+    finite, norms = training_loss(run).finite(), run.series("grad_norm").finite()
+    if len(finite) < FEWEST:
+        return False
+    curve = outline(finite)
+    if not abs(curve.now) <= SOLVED * curve.start:
+        return False
+    return len(norms) < FEWEST or norms.median(FEWEST) <= GONE * norms.head(FEWEST).median()

@@ -2,8 +2,8 @@
 
 A run is healthy when it was examined, nothing was found, and its curves show that it learned: clearly better than at
 the start and than a blind guess where that is known, on held-out data too where there are any, and not far from its
-own best at the end. Each doubt below says what is missing and what would settle it; the first one that holds makes the
-verdict unclear.
+own best at the end. An alarm of a rule on trial makes no run sick, and none healthy either. Each doubt below says what
+is missing and what would settle it; the first one that holds makes the verdict unclear.
 """
 
 from __future__ import annotations
@@ -55,7 +55,17 @@ def verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str], aske
     for doubt in DOUBTS:
         if (unclear := doubt(learned, Limits())) is not None:
             return unclear
-    return _open_question(asked) or Verdict("healthy", _shown(learned))
+    return _on_trial(findings) or _open_question(asked) or Verdict("healthy", _shown(learned))
+
+
+def _on_trial(findings: Sequence[Finding]) -> Verdict | None:
+    """An alarm of a rule that is on trial: not enough to call a run sick, and too much to call it healthy."""
+    alarms = [each for each in findings if each.preview and each.severity >= Severity.WARNING]
+    if not alarms:
+        return None
+    first = max(alarms, key=lambda each: each.confidence)
+    settled = first.try_[0] if first.try_ else f"See what speaks for it: bedside explain {first.code}."
+    return Verdict("unclear", f"A rule on trial says: {first.message}", settled)
 
 
 def _too_little(learned: Learned, limits: Limits) -> Verdict | None:

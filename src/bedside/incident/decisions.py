@@ -29,9 +29,17 @@ KIND = "guard"  # of the event in the record
 class Decisions:
     """Takes each decision of the guard, at once or when it has come from its device."""
 
-    def __init__(self, action: str, context: Any, inputs: Callable[[], Any], announce: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        action: str,
+        context: Any,
+        step: Callable[[], int],
+        inputs: Callable[[], Any],
+        announce: Callable[[str], None],
+    ) -> None:
         self._action = action
         self._context = context
+        self._step = step  # the one that is under way
         self._inputs = inputs
         self._announce = announce
         self.in_a_row = self.total = 0
@@ -40,9 +48,9 @@ class Decisions:
 
     def decided(self, bad: bool | Tensor, optimizer: Optimizer) -> None:
         if isinstance(bad, Tensor):
-            self._arriving.append((self._context.step, self._context.queue.put(bad.float())))
-        else:
-            self._note(self._context.step, bad, optimizer)
+            self._arriving.append((self._step(), self._context.queue.put(bad.float())))
+        elif bad or self.in_a_row:
+            self._note(self._step(), bad, optimizer)
 
     def events(self) -> list[Event]:
         """What was decided since the last call, as far as it has arrived."""
@@ -86,7 +94,9 @@ class Decisions:
         """Whether parameters or the batch are not finite."""
         if names := bad_weights(self._context.model):
             return f"Not finite are the weights themselves ({listed(names)}): go back to a checkpoint from before."
-        if bad := bad_tensors(self._inputs()):
+        if (inputs := self._inputs()) is None:
+            return "The weights are finite."
+        if bad := bad_tensors(inputs):
             return f"The weights are finite, the batch is not ({listed(bad)}): look at the data."
         return (
             "Weights and batch are finite: the model or the loss makes NaN of them. Lower the learning rate, or replay."

@@ -64,12 +64,15 @@ class Guard:
         *,
         scaler: Callable[[], Any] = lambda: None,
         undo: Callable[[bool | Tensor], None] = lambda bad: None,
+        ended: Callable[[], None] = lambda: None,
         wait: bool | None = None,
     ) -> None:
         self._check = check
         self._decided = decided
         self._scaler = scaler
+        self._ended = ended  # the step is over
         self._undo = undo  # what else the step has changed: buffers that move in the forward
+        check.reads_cpu = wait is not False
         self._wait = wait  # whether the host reads the answer; by default where that costs nothing
         self._ranks = Ranks()
         self._taken: list[tuple[Tensor, Tensor]] = []  # gradients that are put back after the step
@@ -106,6 +109,7 @@ class Guard:
             del optimizer.found_inf, optimizer.grad_scale
         else:
             self._copies[id(optimizer)].after(flag)
+        self._ended()
 
     def end(self) -> None:
         for each in self._copies.values():

@@ -33,12 +33,16 @@ class Incidents:
         self._listener: IncidentListener | None = None
         self._decisions: Decisions | None = None
         self._guard: Guard | None = None
+        self._optimizers: list[Optimizer] = []
+        self._begins: list[Any] = []  # hooks of the guard
 
-    def listener(self, context: Any, run_dir: Path, announce: Callable[[str], None]) -> IncidentListener:
-        """The collector that follows every step."""
+    def listener(
+        self, context: Any, run_dir: Path, step: Callable[[], int], announce: Callable[[str], None]
+    ) -> IncidentListener:
+        """The collector that follows the steps; `step` is the number of the one under way."""
         self._listener = listener = IncidentListener(context, self._check, self._box, run_dir, announce)
         if self._action != "report":
-            self._decisions = Decisions(self._action, context, lambda: listener.inputs, announce)
+            self._decisions = Decisions(self._action, context, step, lambda: listener.inputs, announce)
             # With a black box the answer is read at every step anyway, and an exception has to come at once.
             waits = True if self._box is not None or self._action != "skip" else None
             self._guard = Guard(
@@ -46,17 +50,34 @@ class Incidents:
                 self._decisions.decided,
                 scaler=lambda: context.scaler,
                 undo=listener.buffers.put_back,
+                ended=self._step_ended,
                 wait=waits,
             )
             listener.decisions = self._decisions
         return listener
+
+    def _step_ended(self) -> None:
+        """Told by the guard's own hook, also on the fast path."""
+        assert self._listener is not None
+        self._check.begin()
+        if self._box is None:  # with one, buffers are copied before the forward
+            self._listener.buffers.step_begins()
 
     def guard_step_begins(self, optimizers: Sequence[Optimizer]) -> list[Any]:
         """Hooks that may leave a step out; to be registered after those that look at gradients."""
         guard = self._guard
         if guard is None:
             return []
-        return [each.register_step_pre_hook(without_nested_steps(guard.before_step, each)) for each in optimizers]
+        self._optimizers = list(optimizers)
+        self._begins = [
+            each.register_step_pre_hook(without_nested_steps(guard.before_step, each)) for each in optimizers
+        ]
+        return self._begins
+
+    def guard_last(self) -> None:
+        """Others have hooked in: the guard's turn still comes after theirs, or they would find no gradients."""
+        for optimizer, handle in zip(self._optimizers, self._begins, strict=True):
+            optimizer._optimizer_step_pre_hooks.move_to_end(handle.id)
 
     def guard_step_ends(self, optimizers: Sequence[Optimizer]) -> list[Any]:
         """Hooks that put gradients and weights back; to be registered before those that look at weights."""

@@ -1,7 +1,7 @@
 """Follows the moments of every step for the black box and the guard, and keeps the steps that go wrong.
 
-It is a collector like any other, so one that fails is switched off and the training goes on; but it has to follow
-every step, so with a black box or a guard there is no fast path.
+It is a collector like any other, so one that fails is switched off and the training goes on. The black box and the
+guard against spikes have to follow every step, so with them there is no fast path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.collect.hooks.forward_hooks import Hook
 from bedside.errors import say, warn_safely
 from bedside.incident.black_box import BlackBox
 from bedside.incident.buffers import BuffersBefore
@@ -32,7 +31,6 @@ from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
-is_compiling = torch.compiler.is_compiling
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
@@ -41,7 +39,6 @@ class IncidentListener(Collector):
 
     name = "black box"
     sampled = False
-    needs_every_step = True
 
     def __init__(
         self,
@@ -52,6 +49,7 @@ class IncidentListener(Collector):
         announce: Callable[[str], None] = say,
     ) -> None:
         super().__init__(context)
+        self.needs_every_step = black_box is not None or check.needs_every_step
         self._announce = announce
         self._check = check
         self._box = black_box
@@ -68,17 +66,12 @@ class IncidentListener(Collector):
         self._news: list[Event] = []
         self.without_history: list[Path] = []  # incidents whose vitals are still to be written
         self.decisions: Decisions | None = None  # the guard's, where there is one
-        self._handle: Any = None
         if black_box is not None:
             listen(self._micro_batches.batch_loaded)
-            self._handle = context.model.register_forward_hook(Hook(self._forward_ended), always_call=True)
 
     def end(self) -> None:
         stop(self._micro_batches.batch_loaded)
         self._micro_batches.forget()
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
@@ -91,12 +84,18 @@ class IncidentListener(Collector):
             return
         if self._step != self.context.step:
             self._begin()
-        if self.inputs is None:
-            self.buffers.step_begins()
+        first = self.inputs is None
         self.inputs = (forward.args, forward.kwargs)
         if self._box is not None:
-            late = self.context.forward_hooks.compiled  # then this comes after the forward, and so do random numbers
-            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast, late=late)
+            if first:
+                self.buffers.step_begins()
+            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
+
+    def forward_ended(self, output: Any) -> None:
+        """Without an output, while an exception is under way, the forward failed."""
+        error = sys.exc_info()[1]
+        if self._box is not None and output is None and error is not None:
+            self.failed(error)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._box is not None:
@@ -223,14 +222,6 @@ class IncidentListener(Collector):
             trigger, training, list(self._micro_batches), step=context.step, rank=context.rank, redact=box.redact
         )
         return write(captured, self._run_dir, box.max_bytes)
-
-    def _forward_ended(self, module: Any, args: Any, output: Any) -> None:
-        """A hook that is called in any case: without an output, while an exception is under way, the forward failed."""
-        if is_compiling():  # it would become part of the graph
-            return
-        error = sys.exc_info()[1]
-        if output is None and error is not None:
-            self.failed(error)
 
 
 def _is_ours(error: BaseException) -> bool:

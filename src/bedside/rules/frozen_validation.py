@@ -12,7 +12,8 @@ looks at the wrong numbers (a cached result), or the network is dead.
 The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that count
 (an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing else, they
 must all repeat `coarse` times, twice as often with two digits, and with one digit it means nothing. Running bests
-(`best_…`), perfect and zero scores do not count, nor evaluations after the learning rate went to zero.
+(`best_…`), perfect and zero scores do not count, nor evaluations after the learning rate went to zero, nor those of a
+run that has converged: its loss at a thousandth of its start, and its gradient gone.
 
 ## When it is wrong
 Evaluations repeated on purpose on a finished model.
@@ -38,6 +39,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.progress import converged
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -62,6 +64,8 @@ def frozen_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     metrics = [series for series in metrics if len(series) >= limits.same]
     if not metrics:
         raise NotEnough(f"{limits.same} evaluations")
+    if converged(run):
+        return
     fine = [series for series in metrics if not _is_coarse(series)]
     judged, needed = (fine, limits.same) if fine else (metrics, limits.coarse)
     frozen = [series for series in judged if _frozen(run, series, needed)]

@@ -35,6 +35,7 @@ LRS101 missing-warmup: At the full learning rate of 0.001 from the first step, t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -58,6 +59,7 @@ class Limits:
     early: float = 0.1  # of the run: the time of a warm-up
     at_once: float = 0.02  # of the run, and a few steps at least: what the first steps destroy shows at once
     noise: float = 10.0  # σ of a reading: small batches wiggle
+    times: float = 6.0  # σ of the logarithm of a reading: a median of three of pure noise stays within three
     longer: float = 3.0  # times the later steps: those of an optimizer without a memory
     first: int = 3  # readings: a median of three sees a jump this late at the latest
     readings: int = 50  # five in the first tenth: fewer show no jump and no way back
@@ -77,7 +79,8 @@ def missing_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     top = int(np.argmax(begin))
     peak = float(begin[top])
     noise = noise_level(loss.values[len(loss) // 2 :])
-    if peak < limits.jump * start or peak - start < limits.noise * noise:
+    shaky = limits.times * noise_level(np.log(np.maximum(loss.values, 1e-30)))  # batches differ in proportion, too
+    if peak < limits.jump * start or peak - start < limits.noise * noise or math.log(peak / start) < shaky:
         return
     rises = int(np.argmax(smooth > start + limits.noise * noise))
     if rises > max(limits.first, limits.at_once * len(smooth)) or task_changed(run, int(loss.steps[rises])):

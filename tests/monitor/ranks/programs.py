@@ -186,6 +186,20 @@ def uneven() -> None:
         monitor.close()
 
 
+def nan_on_one_rank() -> None:
+    """One rank of a sharded model meets a bad sample, and looks for where the NaN came from while the other goes on."""
+    model = _sharded(network())
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    with bedside.watch(model, optimizer, run_dir=FOLDER / "nan_on_one_rank", quiet=True):
+        for step in range(20):
+            x, y = batch(step, dist.get_rank())
+            if step == 10 and dist.get_rank() == 1:
+                x[0, 0] = float("nan")
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+
 def killed() -> None:
     """Rank 1 dies without a word in the middle of an epoch."""
     model, optimizer = _replicated()

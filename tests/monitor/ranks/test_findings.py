@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.monitor.ranks.launched import launched
 
@@ -12,7 +13,7 @@ from bedside.record.sqlite.reader import open_run
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("findings")
-    printed = launched(folder, "same_data", "disagree", "straggler", "reduced", "uneven")
+    printed = launched(folder, "same_data", "disagree", "straggler", "reduced", "uneven", "nan_on_one_rank")
     return folder, printed
 
 
@@ -64,6 +65,14 @@ def test_nobody_waits_for_a_rank_that_skips_finds_nan_or_runs_fewer_steps(traine
     folder, _ = trained  # that the programs ended at all is the point
     assert [open_run(folder / "uneven", rank).steps for rank in (0, 1)] == [40, 26]
     assert any(each.code == "NUM101" for each in bedside.diagnose(folder / "uneven" / "rank1.sqlite").findings)
+
+
+def test_a_nan_on_one_rank_of_a_sharded_model_hangs_nobody_and_is_found(trained):
+    folder, _ = trained
+    assert [open_run(folder / "nan_on_one_rank", rank).steps for rank in (0, 1)] == [20, 20]
+    losses = [open_run(folder / "nan_on_one_rank", rank).loss.values for rank in (0, 1)]
+    assert [int(np.isnan(each).argmax()) for each in losses] == [11, 10]
+    assert "sick" in bedside.diagnose(folder / "nan_on_one_rank").verdict
 
 
 def test_a_single_watched_rank_of_a_sharded_model_says_what_it_does_not_know(trained):

@@ -10,6 +10,7 @@ import pytest
 from tests.monitor.ranks.launched import launched
 from tests.monitor.ranks.network import CLIP, RATE, STEPS, alone
 
+import bedside
 from bedside.record.sqlite.reader import open_run
 
 reference = cache(alone)
@@ -83,6 +84,13 @@ def test_trackers_get_the_norms_of_the_whole(trained, ranks, name):
 def test_no_part_of_the_monitor_gave_up(trained, ranks, name):
     for rank in range(ranks):
         assert not open_run(trained[ranks] / name, rank).events_of("switched_off")
+
+
+@pytest.mark.parametrize(("ranks", "name"), CASES)
+def test_a_healthy_run_of_several_ranks_is_not_alarmed(trained, ranks, name):
+    found = {each.code for each in bedside.diagnose(trained[ranks] / name).findings}
+    found.discard("GRD103")  # those that clip, clip at every step
+    assert not [code for code in found if code.startswith(("DST", "LOP", "GRD", "UPD", "NUM"))]
 
 
 def test_ranks_that_share_a_batch_on_purpose_are_known(trained):

@@ -67,7 +67,7 @@ def test_shares_of_sharded_parameters_add_up(tmp_path):
         np.testing.assert_allclose(run.series("relative_update_norm", "head").values, 0.05)
         assert run.series("val/loss").values.tolist() == [0.5]
         assert not run.series("rank_param_norm", "1")  # shards are not replicas
-        seen = f"what is not compared is what rank {rank} saw; norms are those of the whole model."
+        seen = f"loss, data and activations are those of rank {rank}, norms those of the whole model."
         assert run.notes == (f"One run of 2 ranks: {seen}",)
 
 

@@ -60,6 +60,8 @@ class LossListener:
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards, not long ago
         self._singles = 0  # steps since then
+        self.zeroing = True  # gradients were zeroed before the last backward that could tell
+        self.grads_kept = False  # before the last backward there were gradients, zeroed or not
         self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
         self.kept_elsewhere = False  # gradients are added up outside of `.grad`, which is cleared for every micro-batch
@@ -89,11 +91,13 @@ class LossListener:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
             if self._judge_clearing and self._observed.grads_not_zeroed is None:
                 self._observed.grads_not_zeroed = not cleared
+                self.zeroing = cleared
             if self.in_step and cleared and self._observed.values:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
         empty = all(gradient is None for _, (gradient, _) in self._before)
+        self.grads_kept = not empty
         if self._observed.values and empty and not (self.in_step or self.kept_elsewhere):
             # What they gave was thrown away before anybody stepped; only the last forward belongs to this backward.
             thrown_away = self._observed.discarded + len(self._observed.values)
@@ -163,6 +167,11 @@ class LossListener:
         divisors, origin = losses[0][1]
         observed.divisors.append(divisors)
         observed.origins.append(origin)
+
+    def doubt_zeroing(self, after_step: tuple[nn.Parameter, State]) -> None:
+        """At a fast-path step gradients were unexpectedly there: the next steps are observed until it is known why."""
+        self.zeroing = False
+        self._after_step = [after_step] if after_step[1][0] is not None else []
 
     def enter_fast_path(self) -> None:
         """Fast-path steps follow: what was seen before them says nothing about what comes after."""

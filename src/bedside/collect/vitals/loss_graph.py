@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.shards import is_sharded
 from bedside.record.run import Event
 
 ATTEMPTS = 3  # backwards looked at before giving up: some loops begin with a penalty or an auxiliary loss
@@ -88,6 +89,8 @@ class FirstGraph(Collector):
 
     def _foreign(self, leaves: Sequence[Tensor]) -> dict[str, Any] | None:
         """Parameters of the loss that are neither the model's nor any optimizer's."""
+        if any(map(is_sharded, self.model.parameters())):
+            return None  # FSDP2 computes with whole parameters that it makes for the forward: strangers by right
         known = {id(p) for p in self.model.parameters()}
         known |= {id(p) for o in self.context.optimizers for group in o.param_groups for p in group["params"]}
         strangers = [leaf for leaf in leaves if isinstance(leaf, nn.Parameter) and id(leaf) not in known]

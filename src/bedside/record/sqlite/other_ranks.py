@@ -194,8 +194,9 @@ def _about(run: Run, ranks: int) -> list[str]:
     starts = run.events_of("ranks")
     if not starts or ranks < 2:
         return []
-    norms = "; norms are those of the whole model" if is_sharded(run) else ""
-    return [f"One run of {ranks} ranks: what is not compared is what rank {starts[-1].data.get('rank', 0)} saw{norms}."]
+    norms = ", norms those of the whole model" if is_sharded(run) else ""
+    rank = starts[-1].data.get("rank", 0)
+    return [f"One run of {ranks} ranks: loss, data and activations are those of rank {rank}{norms}."]
 
 
 def _absent(run: Run, there: Iterable[int]) -> list[str]:

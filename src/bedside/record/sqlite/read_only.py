@@ -57,6 +57,8 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise damaged(path, "it is empty")
     try:
         return _connect(path, "mode=ro")
+    except UnicodeDecodeError as refused:  # SQLite's complaint quotes the damaged bytes
+        raise damaged(path, refused) from refused
     except sqlite3.Error as refused:
         if refused.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise damaged(path, refused) from refused
@@ -84,7 +86,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     try:
         fence(connection)
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the file is only looked at now
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         connection.close()
         raise
     return connection
