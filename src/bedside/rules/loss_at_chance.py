@@ -20,7 +20,8 @@ no accuracy above it by `better`. Where training does come below chance and vali
 nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
-worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it.
+worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, once
+the training loss falls by less than `under_way` in the second half.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -79,6 +80,7 @@ class Limits:
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
     far: float = 10.0  # times the variance of the targets: weights and other parts of a loss make less
     halved: float = 0.5  # of its start: a loss that is a sum over the batch is far above too, and falls
+    under_way: float = 0.1  # of the level in the middle of the run: a loss that fell by more since is on its way
     beside: float = 0.3  # of the variance above it: validation targets may vary a little more
 
 
@@ -179,6 +181,9 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
             "Standardise the targets to mean 0 and standard deviation 1, and scale the answers back afterwards.",
         )
         return
+    middle = series.since((series.first_step + series.last_step) // 2).head(limits.fewest).median()
+    if curve.now < (1 - limits.under_way) * middle:
+        return  # it is on its way
     for each in _held_out_errors(run):
         if len(each) < limits.evaluations or not meant_to_fall(run):
             continue
