@@ -39,6 +39,7 @@ class StepLoss:
     divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
     origins: list[Origin | None] = field(default_factory=list)  # how each was made
     forwards: int = 0  # training forwards, as far as they are observed
+    forward_missed: bool = False  # watching began between the first forward and its backward
     discarded: int = 0  # backwards before them whose gradients nobody used
     grads_not_zeroed: bool | None = None  # None: nothing to compare with
 
@@ -161,6 +162,7 @@ class LossListener:
     def _add(self, losses: Sequence[tuple[float | Tensor, Made]]) -> None:
         """Those of one backward."""
         observed = self._observed
+        observed.forward_missed |= not observed.forwards
         observed.values.append(losses[0][0] if len(losses) == 1 else sum(value for value, _ in losses))
         divisors, origin = losses[0][1]
         observed.divisors.append(divisors)
@@ -185,6 +187,8 @@ class LossListener:
             self._add(self._coming)
             self._coming = []
         observed, self._observed = self._observed, StepLoss()
+        if observed.forward_missed:
+            observed.forwards = 0  # how many there were is not known
         self._unscaled.clear()
         self._evaluation_done = False
         self._after_step = [(p, _state(p)) for p in self._probes]
