@@ -8,7 +8,8 @@ Each program of the zoo, of benchmarks/healthy_programs and of benchmarks/strang
 steps; what it gave to its model and to its loss functions until then becomes a loader and a loss function, and the
 model and the optimizer are put back to where they began. Specimens that use the zoo's plain loop give everything at
 once: the validation part, the schedule and the number of steps too. A program whose loss cannot be taken apart like
-that (several models, a loss of its own make) is counted as *not adapted*.
+that (several models, a loss of its own make) is handed over by hand (preflight_by_hand.py) or counted as *not
+adapted*.
 
 VISIBLE says which faults of the zoo are there before the first step, and which checks would be right. For the strangers
 any failed check on the faulty program counts. Results go to benchmarks/results/preflight.csv.
@@ -18,7 +19,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import importlib
+import math
 import multiprocessing
 import random
 import runpy
@@ -37,6 +40,7 @@ from unittest import mock
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "preflight.csv"
 COLUMNS = ("source", "program", "sick", "adapted", "visible", "caught", "right", "failed", "notes", "seconds")
+SOURCES = ("zoo", "healthy", "in_sight", "held_out")
 STEPS = 10  # until the program is stopped: enough batches for every check
 SEED = 0
 
@@ -146,7 +150,7 @@ def run(job: Job) -> Outcome:
         warnings.simplefilter("ignore")
         try:
             captured = specimen_training(job) if job.source == "zoo" else None
-            captured = captured or program_training(job)
+            captured = captured or program_training(job) or training_by_hand(job)
             if captured is not None:
                 import bedside
 
@@ -211,17 +215,35 @@ def _stopping(*_: Any) -> Any:
     raise Stop  # a loop of its own
 
 
+def training_by_hand(job: Job) -> dict[str, Any] | None:
+    """What the author of a healthy program would hand over, for those that cannot be taken apart."""
+    from preflight_by_hand import BY_HAND
+
+    if job.source != "healthy" or job.name not in BY_HAND:
+        return None
+    return BY_HAND[job.name](runpy.run_path(job.file))
+
+
+@dataclass(frozen=True)
+class Backward:
+    """One backward pass: the forwards and loss calls that led to it, and the value it began at."""
+
+    forwards: list[Any]
+    calls: list[Any]
+    root: float
+
+
 class Capture:
-    """Hears what a program gives to its model and to its loss functions, for a few steps."""
+    """Records what a program gives to its model and to its loss functions, for a few steps."""
 
     def __init__(self) -> None:
         self.model: Any = None
         self.optimizer: Any = None
         self.state: Any = None
-        self.steps: list[tuple[list[Any], list[Any]]] = []  # forwards and loss calls of each step
+        self.backwards: list[Backward] = []
         self._forwards: list[Any] = []
-        self._mode: Any = None
-        self._hooks: list[Any] = []
+        self._steps = 0
+        self._stack = ExitStack()
 
     def watch(self, model: Any, optimizer: Any, **_: Any) -> Any:
         import torch
@@ -233,35 +255,43 @@ class Capture:
             raise Stop
         self.model, self.optimizer = model, optimizer
         self.state = Preserved(model, optimizer)
-        self._mode = FunctionCalls(LOSSES)
-        self._mode.__enter__()
-        self._hooks = [
-            model.register_forward_hook(self._forward, with_kwargs=True),
-            optimizer.register_step_pre_hook(self._step),
-        ]
+        self._mode = self._stack.enter_context(FunctionCalls(LOSSES))
+        self._stack.enter_context(
+            mock.patch.object(torch.autograd, "backward", self._backward(torch.autograd.backward))
+        )
+        self._stack.callback(model.register_forward_hook(self._forward, with_kwargs=True).remove)
+        self._stack.callback(optimizer.register_step_pre_hook(self._step).remove)
         return mock.MagicMock()
 
     def _forward(self, model: Any, args: Any, kwargs: Any, output: Any) -> None:
         import torch
 
-        if torch.is_grad_enabled():
-            from bedside.training.batches import map_tensors
+        from bedside.training.batches import map_tensors
 
+        if torch.is_grad_enabled():
             self._forwards.append((map_tensors(torch.clone, args), dict(kwargs), output))
 
+    def _backward(self, original: Any) -> Any:
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            root = tensors[0] if isinstance(tensors, (list, tuple)) else tensors
+            calls = [each for each in self._mode.calls if each.result is not None and each.result.requires_grad]
+            self.backwards.append(
+                Backward(self._forwards, calls, float(root.detach()) if root.numel() == 1 else math.nan)
+            )
+            self._forwards = []
+            self._mode.calls.clear()
+            return original(tensors, *args, **kwargs)
+
+        return backward
+
     def _step(self, *_: Any) -> None:
-        calls = [each for each in self._mode.calls if each.result is not None and each.result.requires_grad]
-        self.steps.append((self._forwards, calls))
-        self._forwards = []
-        self._mode.calls.clear()
-        if len(self.steps) >= STEPS:
+        self._steps += 1
+        if self._steps >= STEPS:
             raise Stop
 
     def end(self) -> None:
-        if self._mode is not None:
-            self._mode.__exit__(None, None, None)
-            for each in self._hooks:
-                each.remove()
+        self._stack.close()
+        if self.state is not None:
             self.state.put_back()
 
 
@@ -277,7 +307,7 @@ def program_training(job: Job) -> dict[str, Any] | None:
     except Stop:
         pass
     except Exception:
-        if not capture.steps:
+        if not capture.backwards:
             return None
     finally:
         capture.end()
@@ -285,39 +315,84 @@ def program_training(job: Job) -> dict[str, Any] | None:
 
 
 def _adapted(capture: Capture) -> dict[str, Any] | None:
+    """The training put together again; None where something happens between the model and the loss."""
+    simple = [each for each in capture.backwards if len(each.forwards) == 1 and not each.forwards[0][1]]
+    if len(simple) < max(2, len(capture.backwards) // 2):
+        return None
+    for rebuild in (_own_loss, _one_call):
+        if (found := rebuild(simple)) is not None:
+            batches, loss_fn = found
+            return {
+                "model": capture.model,
+                "optimizer": capture.optimizer,
+                "train_loader": batches,
+                "loss_fn": loss_fn,
+                "forward": functools.partial(_called, arguments=len(simple[0].forwards[0][0])),
+            }
+    return None
+
+
+def _called(model: Any, batch: Any, arguments: int) -> Any:
+    return model(*batch[:arguments])
+
+
+def _own_loss(backwards: Sequence[Backward]) -> tuple[list[Any], Any] | None:
+    """A model that returns its own loss, among other things, times a constant."""
+    from bedside.training.batches import named_tensors
+
+    scalars = [[t for _, t in named_tensors(each.forwards[0][2]) if t.numel() == 1] for each in backwards]
+    if any(len(each) != 1 for each in scalars):
+        return None
+    factor = _factor([(each.root, float(t[0])) for each, t in zip(backwards, scalars, strict=True)])
+    if factor is None:
+        return None
+
+    def loss_fn(output: Any, batch: Any) -> Any:
+        return factor * next(t for _, t in named_tensors(output) if t.numel() == 1).reshape(())
+
+    return [each.forwards[0][0] for each in backwards], loss_fn
+
+
+def _one_call(backwards: Sequence[Backward]) -> tuple[list[Any], Any] | None:
+    """One call of a loss function on the model's output, reshaped or not, times a constant."""
     from torch import Tensor
 
-    simple = [(forwards[0], calls[0]) for forwards, calls in capture.steps if len(forwards) == 1 and len(calls) == 1]
-    if len(simple) < max(2, len(capture.steps) // 2):
-        return None
-    forward, call = simple[0]
-    output = forward[2]
-    if not isinstance(output, Tensor) or forward[1]:
-        return None
-    if not _same_numbers(call.prediction, output):
-        return None  # something happens between the model and the loss
-    if any(each.target.requires_grad for _, each in simple):
-        return None
     from bedside.preflight.function_calls import LOSSES
 
+    first = backwards[0]
+    output = first.forwards[0][2]
+    if any(len(each.calls) != 1 for each in backwards) or not isinstance(output, Tensor):
+        return None
+    call = first.calls[0]
+    if not _same_numbers(call.prediction, output) or any(each.calls[0].target.requires_grad for each in backwards):
+        return None
+    factor = _factor([(each.root, float(each.calls[0].result.mean())) for each in backwards])
+    if factor is None:
+        return None
     function = next(each for each, name in LOSSES.items() if name == call.function)
     options = {key: value for key, value in call.arguments.items() if key not in ("input", "target")}
-    reshaped = call.prediction is not output
+    shape = None if call.prediction.shape == output.shape else call.prediction.shape
 
     def loss_fn(output: Any, batch: Any) -> Any:
         target = batch[-1]
-        if reshaped:
-            shape = (-1, *call.prediction.shape[1:]) if target.ndim == call.target.ndim else call.prediction.shape
-            output = output.reshape(shape)
-        return function(output, target, **options)
+        if shape is not None:
+            output = output.reshape(len(target), *shape[1:])
+        loss = function(output, target, **options)
+        return loss if factor == 1 else factor * loss
 
-    return {
-        "model": capture.model,
-        "optimizer": capture.optimizer,
-        "train_loader": [(*args, each.target.detach().clone()) for (args, _, _), each in simple],
-        "loss_fn": loss_fn,
-        "forward": lambda model, batch: model(*batch[:-1]),
-    }
+    return [(*each.forwards[0][0], each.calls[0].target.detach().clone()) for each in backwards], loss_fn
+
+
+def _factor(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """By what the value is divided before the backward pass, if always by the same: the number of micro-batches."""
+    ratios = [root / value for root, value in pairs if value]
+    if len(ratios) < len(pairs) or not all(math.isfinite(each) for each in ratios):
+        return None
+    if max(ratios) - min(ratios) > 1e-4 * abs(ratios[0]):
+        return None
+    parts = round(1 / abs(ratios[0])) if ratios[0] else 0
+    shared = 1 <= parts <= 64 and abs(ratios[0] * parts - 1) < 1e-3  # micro-batches; anything else is a scaler's
+    return 1 / parts if shared else None
 
 
 def _same_numbers(one: Any, other: Any) -> bool:
@@ -367,15 +442,27 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _keep(rows: Sequence[dict[str, Any]], sources: Sequence[str]) -> None:
+    """The table on disk, with the rows of these sources replaced."""
+    before: list[dict[str, Any]] = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            before = [row for row in csv.DictReader(file) if row["source"] not in sources]
+    with RESULTS.open("w", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(sorted([*before, *rows], key=lambda row: SOURCES.index(row["source"])))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", metavar="NAME")
-    parser.add_argument("--only", choices=("zoo", "healthy", "in_sight", "held_out"), action="append")
+    parser.add_argument("--only", choices=SOURCES, action="append")
     parser.add_argument("--depth", choices=("fast", "full"), default="fast")
     parser.add_argument("--details", action="store_true", help="show every failed check, but for the held-out programs")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args(arguments)
-    sources = options.only or ("zoo", "healthy", "in_sight", "held_out")
+    sources = options.only or SOURCES
     rows = []
     with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=10) as pool:
         for outcome in pool.imap(run, jobs(sources, options.programs, options.depth)):
@@ -390,11 +477,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"      error: {outcome.error}")
             sys.stdout.flush()
     print(summary(rows))
-    if not options.programs and options.only is None and options.depth == "fast":
-        with RESULTS.open("w", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+    if not options.programs and options.depth == "fast":
+        _keep(rows, sources)
     return 0
 
 

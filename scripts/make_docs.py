@@ -19,6 +19,7 @@ from calibration_page import calibration_page
 from cost_tables import costs
 from front_numbers import front_numbers
 from lab_pages import lab_pages, lab_table
+from preflight_numbers import preflight_numbers
 from zoo_pages import zoo_page
 
 from bedside.logs import FORMATS
@@ -30,6 +31,7 @@ from bedside.wording import plural
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = "benchmarks/zoo.csv"
+PREFLIGHT = "benchmarks/results/preflight.csv"
 COSTS = ("benchmarks/results/overhead.csv", "benchmarks/results/limits.csv")
 MADE = "<!-- Made by scripts/make_docs.py: edit {source} and run `make docs`. -->\n\n"
 
@@ -56,7 +58,7 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         "docs/lab.md": {"experiments": lab_table()},
         "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
         "docs/logs.md": {"formats": formats_sentence()},
-        "docs/preflight.md": {"checks": checks_table()},
+        "docs/preflight.md": {"checks": checks_table(), "numbers": preflight_numbers(root / PREFLIGHT)},
     }
     for name, parts in filled.items():
         text = (root / name).read_text(encoding="utf-8")

@@ -83,13 +83,14 @@ class Bedside(Watcher):
     @contextmanager
     def away(self, training: Training) -> Iterator[None]:
         from bedside.collect.hooks import torch_patches as patches
+        from bedside.collect.hooks.call_slot import lifted
 
-        patches._remove()
+        patches.remove_monitor(self.monitor)
         try:
-            with aside(training):
+            with aside(training), lifted():
                 yield
         finally:
-            patches._install()
+            patches.add_monitor(self.monitor)
 
     def own_seconds(self) -> float:
         return self.monitor._budget.total + self.monitor.fast_path.spent

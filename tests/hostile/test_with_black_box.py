@@ -58,7 +58,8 @@ def test_a_run_folder_that_goes_away(tmp_path: Path) -> None:
 def test_an_interrupt(tmp_path: Path, way: str) -> None:
     code, err = interrupted(boxed(WAYS[way]), tmp_path / "run", signal.SIGINT)
     assert code == -signal.SIGINT, err
-    assert err.count("KeyboardInterrupt") == 1
+    # Every step is followed, so it may well be us whom the interrupt meets; then the warning names it as well.
+    assert "KeyboardInterrupt" in err
     assert not (tmp_path / "run" / "incidents").exists(), "an interrupt is no incident"
 
 

@@ -185,3 +185,24 @@ def test_a_loader_keeps_its_place():
     expected = order.get_state()
     bedside.preflight(Net(), loaders[0], cross_entropy, val_loader=loaders[0], select=QUICK)
     assert torch.equal(order.get_state(), expected)
+
+
+def test_a_check_that_breaks_says_what_was_raised_and_stops_no_other():
+    def breaks_later(output, batch):
+        if not output.requires_grad:
+            raise ArithmeticError("only with gradients")
+        return cross_entropy(output, batch)
+
+    result = bedside.preflight(Net(), loader(), breaks_later, select=["PRE104", "PRE301"])
+    assert "not examined PRE104 initial-loss: it raised ArithmeticError: only with gradients" in str(result)
+    assert [each.code for each in result.passed] == ["PRE301"]
+
+
+def test_a_watched_run_records_none_of_its_steps(tmp_path):
+    training = a_training(0)
+    with bedside.watch(training.model, training.optimizer, run_dir=tmp_path, quiet=True, budget=None) as monitor:
+        training.step(0)
+        run(training, select=QUICK)
+        assert monitor.step == 1
+        training.step(1)
+    assert bedside.load(tmp_path).steps == 2

@@ -86,11 +86,14 @@ def test_speaks_when_a_regression_is_far_above_the_variance_of_its_targets_all_r
 
 
 def test_speaks_when_held_out_errors_never_leave_the_variance_of_the_targets():
-    run = a_run(loss=np.geomspace(50, 0.1, 400), val_loss=[0.076, 0.075, 0.074, 0.075, 0.074, 0.074] * 2,
-                config={"target_variance": 0.074})  # fmt: skip
+    loss, val = np.r_[np.geomspace(50, 0.1, 150), [0.1, 0.101] * 125], [0.076, 0.075, 0.074, 0.075, 0.074, 0.074] * 2
+    run = a_run(loss=loss, val_loss=val, config={"target_variance": 0.074})
     [found] = loss_at_chance.check(run)
     assert "val/loss was never clearly below" in found.message
-    better = a_run(loss=np.geomspace(50, 0.1, 400), val_loss=np.geomspace(0.076, 0.02, 12),
+    falling = np.geomspace(0.12, 0.0745, 12)
+    under_way = a_run(loss=np.geomspace(50, 0.1, 400), val_loss=falling, config={"target_variance": 0.074})
+    assert loss_at_chance.check(under_way) == []
+    better = a_run(loss=np.r_[np.geomspace(50, 0.1, 150), [0.1] * 250], val_loss=np.geomspace(0.076, 0.02, 12),
                    config={"target_variance": 0.074})  # fmt: skip
     assert loss_at_chance.check(better) == []
 

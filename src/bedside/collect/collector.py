@@ -25,13 +25,15 @@ from numpy.typing import NDArray
 
 from bedside.collect.probes import Probes
 from bedside.collect.reading.elements import ElementsOf
+from bedside.collect.step.training_thread import TrainingThread
 from bedside.record.run import Event, Key
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
+    from bedside.collect.hooks.called_modules import Forward
+    from bedside.collect.hooks.forward_hooks import ForwardHooks
     from bedside.collect.model.parameter_layout import Layout
     from bedside.collect.reading.device_queue import DeviceQueue
 
@@ -63,12 +65,14 @@ class WatchContext:
     skipped_steps: int = 0  # fast-path steps so far, at which no collector was called
     ended: float | None = None  # when the step before it was over, by time.perf_counter
     elements: ElementsOf = field(default_factory=ElementsOf)  # of the optimizers' parameters
+    thread: TrainingThread = field(default_factory=TrainingThread)
     facts: dict[str, Any] = field(default_factory=dict)  # what was learnt for the run's config: schedulers, classes
 
 
 # The moments of the loop; a collector overrides the methods of those it needs.
 MOMENTS = (
     "forward_begins",
+    "forward_ended",
     "loss_computed",
     "backward_begins",
     "backward_ended",
@@ -130,6 +134,9 @@ class Collector:
 
     def forward_begins(self, forward: Forward) -> None:
         """A forward pass of the model begins, in training or in evaluation."""
+
+    def forward_ended(self, output: Any) -> None:
+        """It has ended, without an output if it raised; where it was read, after `end_reading`."""
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         """A loss function of torch was called."""

@@ -18,7 +18,7 @@ from bedside.record.run import Event
 from bedside.training.model_copy import Call, NotCopied, answers, model_copy
 
 if TYPE_CHECKING:
-    from bedside.collect.hooks.forward_hooks import Forward
+    from bedside.collect.hooks.called_modules import Forward
 
 MOST_COPIES = 16  # of a run: eight looks into a compiled model, and trials of two forwards each
 TURNED_OFF = "it was turned off by watch(…, probes=False)"

@@ -77,7 +77,8 @@ class Incidents:
     def guard_last(self) -> None:
         """Others have hooked in: the guard's turn still comes after theirs, or they would find no gradients."""
         for optimizer, handle in zip(self._optimizers, self._begins, strict=True):
-            optimizer._optimizer_step_pre_hooks.move_to_end(handle.id)
+            if handle.id in optimizer._optimizer_step_pre_hooks:  # an experiment may have taken it off for a while
+                optimizer._optimizer_step_pre_hooks.move_to_end(handle.id)
 
     def guard_step_ends(self, optimizers: Sequence[Optimizer]) -> list[Any]:
         """Hooks that put gradients and weights back; to be registered before those that look at weights."""

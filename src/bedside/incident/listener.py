@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.collect.hooks.forward_hooks import Hook
 from bedside.errors import say, warn_safely
 from bedside.incident.black_box import BlackBox
 from bedside.incident.buffers import BuffersBefore
@@ -32,7 +31,6 @@ from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record
-is_compiling = torch.compiler.is_compiling
 MAX_FAILURES = 3  # incidents that could not be written, after which no more are tried
 
 
@@ -68,17 +66,12 @@ class IncidentListener(Collector):
         self._news: list[Event] = []
         self.without_history: list[Path] = []  # incidents whose vitals are still to be written
         self.decisions: Decisions | None = None  # the guard's, where there is one
-        self._handle: Any = None
         if black_box is not None:
             listen(self._micro_batches.batch_loaded)
-            self._handle = context.model.register_forward_hook(Hook(self._forward_ended), always_call=True)
 
     def end(self) -> None:
         stop(self._micro_batches.batch_loaded)
         self._micro_batches.forget()
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
@@ -96,8 +89,13 @@ class IncidentListener(Collector):
         if self._box is not None:
             if first:
                 self.buffers.step_begins()
-            late = self.context.forward_hooks.compiled  # then this comes after the forward, and so do random numbers
-            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast, late=late)
+            self._micro_batches.forward_begins(forward.args, forward.kwargs or {}, forward.autocast)
+
+    def forward_ended(self, output: Any) -> None:
+        """Without an output, while an exception is under way, the forward failed."""
+        error = sys.exc_info()[1]
+        if self._box is not None and output is None and error is not None:
+            self.failed(error)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._box is not None:
@@ -224,14 +222,6 @@ class IncidentListener(Collector):
             trigger, training, list(self._micro_batches), step=context.step, rank=context.rank, redact=box.redact
         )
         return write(captured, self._run_dir, box.max_bytes)
-
-    def _forward_ended(self, module: Any, args: Any, output: Any) -> None:
-        """A hook that is called in any case: without an output, while an exception is under way, the forward failed."""
-        if is_compiling():  # it would become part of the graph
-            return
-        error = sys.exc_info()[1]
-        if output is None and error is not None:
-            self.failed(error)
 
 
 def _is_ours(error: BaseException) -> bool:

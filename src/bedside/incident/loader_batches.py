@@ -6,7 +6,6 @@ in a queue. Three methods of torch's iterators are replaced for it, and put back
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -14,48 +13,63 @@ from typing import Any
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from bedside.collect.hooks.replacement import Replacement
+
 Listener = Callable[[Any, Sequence[Any] | None], None]
 
 _listeners: list[Listener] = []
 _waiting: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
-_originals: dict[str, Any] = {}
 
 
 def listen(listener: Listener) -> None:
-    if not _listeners:
-        for name, replacement in (("_reset", _reset), ("_next_index", _next_index), ("__next__", _next)):
-            original = _originals[name] = getattr(_BaseDataLoaderIter, name)
-            setattr(_BaseDataLoaderIter, name, functools.wraps(original)(replacement))
     _listeners.append(listener)
+    for each in _REPLACEMENTS:
+        each.install()
 
 
 def stop(listener: Listener) -> None:
     if listener not in _listeners:
         return
+    if len(_listeners) == 1:
+        for each in _REPLACEMENTS:
+            each.remove()
     _listeners.remove(listener)
-    if not _listeners:
-        for name, original in _originals.items():  # kept: a call may be under way in another thread
-            setattr(_BaseDataLoaderIter, name, original)
 
 
-def _reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-    _waiting.pop(iterator, None)  # a new pass of persistent workers: what they had fetched ahead is thrown away
-    return _originals["_reset"](iterator, *args, **kwargs)
+def _reset(original: Any) -> Any:
+    def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
+        _waiting.pop(iterator, None)  # a new pass of persistent workers: what they had fetched ahead is thrown away
+        return original(iterator, *args, **kwargs)
+
+    return reset
 
 
-def _next_index(iterator: Any) -> Any:
-    indices = _originals["_next_index"](iterator)
-    _waiting.setdefault(iterator, deque()).append(indices)
-    return indices
+def _next_index(original: Any) -> Any:
+    def next_index(iterator: Any) -> Any:
+        indices = original(iterator)
+        _waiting.setdefault(iterator, deque()).append(indices)
+        return indices
+
+    return next_index
 
 
-def _next(iterator: Any) -> Any:
-    batch = _originals["__next__"](iterator)
-    queue = _waiting.get(iterator)
-    indices = queue.popleft() if queue else None
-    for listener in _listeners:
-        listener(batch, _as_list(indices))
-    return batch
+def _next(original: Any) -> Any:
+    def next_batch(iterator: Any) -> Any:
+        batch = original(iterator)
+        queue = _waiting.get(iterator)
+        indices = queue.popleft() if queue else None
+        for listener in _listeners:
+            listener(batch, _as_list(indices))
+        return batch
+
+    return next_batch
+
+
+_REPLACEMENTS = [
+    Replacement(_BaseDataLoaderIter, "_reset", _reset),
+    Replacement(_BaseDataLoaderIter, "_next_index", _next_index),
+    Replacement(_BaseDataLoaderIter, "__next__", _next),
+]
 
 
 def _as_list(indices: Any) -> Sequence[Any] | None:

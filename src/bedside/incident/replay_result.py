@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,13 +79,4 @@ class Replay:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists for `json.dumps`."""
-        values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        return {"text": str(self), **{name: _plain(value) for name, value in values.items()}}
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return plain(value)
+        return {"text": str(self), **plain(self)}

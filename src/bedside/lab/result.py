@@ -37,7 +37,7 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists for `json.dumps`; NaN and infinity are the strings "NaN" and "Infinity"."""
-        fields = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]  # every subclass is a dataclass
+        fields = {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]  # every subclass is a dataclass
         return {"experiment": self.experiment, "text": str(self), **fields}
 
     def plot(self, path: str | Path | None = None) -> Figure:
@@ -67,14 +67,6 @@ class Result:
         picture = self.picture()
         drawn = f'<img alt="{escape(self.experiment)}" src="data:image/png;base64,{picture}">' if picture else ""
         return f"<pre>{escape(str(self))}</pre>{drawn}"
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return plain(value)
 
 
 def _figure(panels: int, nothing_to_draw: bool, experiment: str) -> Figure:

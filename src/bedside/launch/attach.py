@@ -11,7 +11,6 @@ Nothing here may stop the script: a failure is told once, and the script goes on
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import weakref
@@ -25,6 +24,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from bedside.collect.hooks.replacement import Replacement
 from bedside.errors import say
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
@@ -60,33 +60,36 @@ class Attach:
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
         self._busy = False
+        self._backward = Replacement(torch.autograd, "backward", self._attaching)
         self.micro_losses: Literal["", "sum"] = ""  # how they make up a step's loss, where the framework at work knows
         self.before_step: Callable[[], None] = lambda: None  # at every step of an optimizer that is watched
 
     def install(self) -> None:
-        make, backward = Optimizer.__init__, torch.autograd.backward
+        Replacement(Optimizer, "__init__", self._noting).install()
+        self._backward.install()
+        register_optimizer_step_pre_hook(self._stepping)
 
-        @functools.wraps(make)
+    def _noting(self, original: Any) -> Any:
         def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
-            make(optimizer, *args, **kwargs)
+            original(optimizer, *args, **kwargs)
             self._made_one(optimizer)
 
-        @functools.wraps(backward)
+        return noted
+
+    def _attaching(self, original: Any) -> Any:
         def first(tensors: Any, *args: Any, **kwargs: Any) -> None:
             if self._awaited and not self._busy:
                 self.safely(lambda: self._backward_begins(tensors))
-                if torch.autograd.backward is not first:  # somebody listens now, and observes this one as well
+                if not self._backward.on_top:  # somebody watches now, and observes this one as well
                     self._awaited, awaited = set(), self._awaited
                     try:
                         torch.autograd.backward(tensors, *args, **kwargs)
                     finally:
                         self._awaited = awaited
                     return
-            backward(tensors, *args, **kwargs)
+            original(tensors, *args, **kwargs)
 
-        Optimizer.__init__ = noted
-        torch.autograd.backward = first
-        register_optimizer_step_pre_hook(self._stepping)
+        return first
 
     def forked(self) -> None:
         """A child process: the monitors are its parent's."""

@@ -6,10 +6,11 @@ package hands out bound methods early (`wandb.log`), the one beneath is.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from bedside.collect.hooks.replacement import Replacement
 
 Heard = Callable[..., None]  # (metrics, validating=False)
 EVALUATION = re.compile(r"\b(val|valid|validat|eval|test)", re.IGNORECASE)
@@ -17,15 +18,16 @@ EVALUATION = re.compile(r"\b(val|valid|validat|eval|test)", re.IGNORECASE)
 
 def after(owner: Any, name: str, tell: Callable[..., None]) -> None:
     """`tell` gets the arguments of every call of the method, once the call has succeeded."""
-    original = vars(owner)[name]
 
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
-        tell(*args, **kwargs)
-        return result
+    def make(original: Any) -> Any:
+        def method(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            tell(*args, **kwargs)
+            return result
 
-    setattr(owner, name, method)
+        return method
+
+    Replacement(owner, name, make).install()
 
 
 def summary_writer(module: Any, heard: Heard) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +20,9 @@ from bedside.analysis.run_summary import run_summary
 from bedside.collect.collector import WatchContext
 from bedside.collect.collector_set import CollectorSet, Make
 from bedside.collect.hooks import torch_patches as patches
-from bedside.collect.hooks.forward_hooks import Forward, ForwardHooks
-from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.hooks.forward_hooks import ForwardHooks
+from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.parameter_layout import lay_out
@@ -79,6 +80,9 @@ def _unharmed(method: Method) -> Method:
             if error is self._printer.theirs:  # raised by the user's own on_finding, to stop the run
                 raise
             self._switch_off(method.__name__, error)
+        except BaseException as interrupt:
+            self._interrupted(method.__name__, interrupt)
+            raise
         finally:
             self._timed = within
             if not within:  # one that calls another is timed with it
@@ -101,6 +105,9 @@ def _called_by_user(method: Method) -> Method:
                 raise
             if not self._off:
                 self._switch_off(method.__name__.strip("_"), error)
+        except BaseException as interrupt:
+            self._interrupted(method.__name__.strip("_"), interrupt)
+            raise
 
     return safely  # type: ignore[return-value]
 
@@ -195,6 +202,7 @@ class Monitor:
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._flusher = Flusher(recorder, self._events, context, step_rows, self._collectors, self._categories)
+        self._optimizer_hooks = OptimizerHooks(self.optimizers, self.fast_path.before_step, self._after_step)
         self._fast_path_control = FastPathControl(
             self.fast_path,
             context,
@@ -205,23 +213,33 @@ class Monitor:
             step_rows,
             self._flushes,
             self._budget,
+            self._optimizer_hooks,
         )
         self._scaling = Scaling(context, steps)
         self._parameters = Parameters(
             context, self._gradient_order, steps, step_rows, self._events.coverage, self.leave_fast_path
         )
         step_rows.start_counting(layout)
-        self._handles = [] if incidents is None else incidents.guard_step_ends(self.optimizers)
-        self._step_end_hooks = {id(each): self._hook_step_end(each) for each in self.optimizers}
-        self._fast_path_control.hook_step_begins()
         self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
-        if incidents is not None:
-            self._handles += incidents.guard_step_begins(self.optimizers)
+        self._handles: list[Any] = []
+        try:
+            self._attach()
+        except BaseException:
+            self._detach()
+            raise
+
+    def _attach(self) -> None:
+        """From here on the model, its optimizers and torch have something of ours on them."""
+        if self._incidents is not None:
+            self._handles += self._incidents.guard_step_ends(self.optimizers)
+        self._optimizer_hooks.install()
+        if self._incidents is not None:
+            self._handles += self._incidents.guard_step_begins(self.optimizers)
         self._parameters.check_coverage()
-        patches.listen(self)
+        patches.add_monitor(self)
         if self._collectors:
-            self._forward_hooks.open(self._forward_begins, self.leave_fast_path, self._collectors.failed)
+            self._forward_hooks.install(self._forward_begins, self._forward_ended, self._collectors.failed)
         atexit.register(self._at_exit)
         self._fast_path_control.attach_collectors()
 
@@ -352,11 +370,13 @@ class Monitor:
 
     def close(self, finished: bool | None = True) -> None:
         """Stop listening: every hook and patch is removed, the record is closed, and the report is printed."""
-        if self._closed or os.getpid() != self._pid:
+        if os.getpid() != self._pid:
+            return
+        self._detach()  # also if it is closed already: an interrupt may have come between
+        if self._closed:
             return
         self._closed = True
         atexit.unregister(self._at_exit)
-        self._detach()
         try:
             if self._ended_by is not None and ranks.several_ranks():
                 self._events.note("ended", ranks.ending(self._ended_by))
@@ -406,24 +426,29 @@ class Monitor:
             if self._incidents is not None:
                 self._incidents.guard_last()
 
-    def _forward_begins(self, forward: Forward) -> None:
+    def _forward_begins(self, forward: Forward) -> bool:
+        """Says whether it is this training's, or another thread's."""
+        trains = forward.grad and not forward.validating
+        if not (self._context.thread.called() if trains else self._context.thread.is_here()):
+            return False
         if self.fast_path.active:
             self._timed = True  # by the forward hooks
             try:
                 self.leave_fast_path()
             finally:
                 self._timed = False
-        if forward.grad and not forward.validating:
+        if trains:
             self._losses.forward_began()
         self._collectors.notify("forward_begins", forward)
+        return True
+
+    def _forward_ended(self, output: Any) -> None:
+        self._collectors.notify("forward_ended", output)
 
     @_unharmed
     def optimizer_made(self, optimizer: Optimizer) -> None:
         self.leave_fast_path()  # its first step must not go by unseen
         self._rebuilt.made(optimizer)
-
-    def _hook_step_end(self, optimizer: Optimizer) -> Any:
-        return optimizer.register_step_post_hook(without_nested_steps(self.fast_path.after_step, optimizer))
 
     @_unharmed
     def _adopt(self, old: Optimizer, new: Optimizer) -> None:
@@ -431,8 +456,7 @@ class Monitor:
         self.leave_fast_path()
         facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
         self._events.note("optimizer_rebuilt", facts)
-        self._step_end_hooks.pop(id(old)).remove()
-        self._step_end_hooks[id(new)] = self._hook_step_end(new)
+        self._optimizer_hooks.replace(old, new)
         self.optimizers[:] = [new if each is old else each for each in self.optimizers]  # collectors look at this list
         self._steps.replace(old, new)
         self._parameters.check_coverage()
@@ -443,7 +467,12 @@ class Monitor:
         self._losses.scaled(loss, scaled)
 
     @_unharmed
-    def before_backward(self, tensors: Any, gradient: Any) -> None:
+    def before_backward(self, tensors: Any, gradient: Any) -> bool:
+        """Says whether its end should be reported, too."""
+        if not self._context.thread.owns_backward(tensors, self._context.layout.index):
+            return False
+        if self.fast_path.active:
+            self.leave_fast_path()
         self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
@@ -451,6 +480,7 @@ class Monitor:
         self._forward_hooks.before_backward()
         if self._collectors.is_handled("backward_begins"):
             self._collectors.notify("backward_begins", tensors, self._losses.coming)
+        return True
 
     @_unharmed
     def training_failed(self, error: BaseException) -> None:
@@ -483,7 +513,8 @@ class Monitor:
 
     @_unharmed
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
-        self._collectors.notify("loss_computed", function, prediction, target)
+        if self._context.thread.is_here():
+            self._collectors.notify("loss_computed", function, prediction, target)
 
     @_unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:
@@ -498,8 +529,16 @@ class Monitor:
     def after_scaler_step(self, scaler: Any, optimizer: Any) -> None:
         self._scaling.after(optimizer)
 
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        try:
+            self.fast_path.after_step(optimizer, args, kwargs)
+        except KeyboardInterrupt as interrupt:
+            self._interrupted("step", interrupt)
+            raise
+
     @_unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._context.thread.stepped()
         self._scaling.step_begins(optimizer)
         closure = has_closure(args, kwargs)
         self._collectors.notify("step_begins", optimizer, closure)
@@ -512,8 +551,7 @@ class Monitor:
         self._rebuilt.stepped(optimizer)
         if self._new_optimizer:  # not sooner: torch goes through its hooks when a step begins
             self._new_optimizer = False
-            self._fast_path_control.unhook_step_begins()
-            self._fast_path_control.hook_step_begins()
+            self._optimizer_hooks.install_before()
         self._steps.after(optimizer, closure)
 
     @_unharmed
@@ -607,20 +645,30 @@ class Monitor:
         self._printer.say(finding)
 
     def _detach(self) -> None:
-        self.fast_path.active = False
-        self._collectors.detach(self.step, self._budget)
-        self._forward_hooks.close()
-        if self._incidents is not None:
-            self._incidents.end()
-        self._collectors.each(lambda c: c.end())
-        patches.remove_monitor(self)
-        self._rebuilt.close()
-        self._handles += self._step_end_hooks.values()
-        self._step_end_hooks = {}
-        while self._handles:
-            self._handles.pop().remove()
-        self._fast_path_control.unhook_step_begins()
-        self._gradient_order.stop()
+        """Nothing is left on the model, its optimizers and torch. May be repeated. A part that fails or is interrupted
+        does not keep the others from being removed; the last that is named is the first to go."""
+        with ExitStack() as stack:
+            stack.callback(self._gradient_order.stop)
+            stack.callback(self._collectors.each, lambda collector: collector.end())
+            if self._incidents is not None:
+                stack.callback(self._incidents.end)
+            stack.callback(self._collectors.detach, self.step, self._budget)
+            stack.callback(self._rebuilt.close)
+            stack.callback(self._optimizer_hooks.remove)
+            for handle in self._handles:
+                stack.callback(handle.remove)
+            stack.callback(self._forward_hooks.remove)
+            stack.callback(patches.remove_monitor, self)
+            self.fast_path.active = False
+
+    def _interrupted(self, where: str, interrupt: BaseException) -> None:
+        """Something like Ctrl-C came while our own code ran. What was half done could be recorded wrongly, so nothing
+        more is; a program that goes on trains unwatched."""
+        self._off = self._off or f"{where}: {type(interrupt).__name__}"
+        self._detach()
+        if isinstance(interrupt, KeyboardInterrupt) and not self._closed:
+            with suppress(Exception):
+                self._events.switched_off(where, self._off)
 
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"

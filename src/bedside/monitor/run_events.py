@@ -73,9 +73,9 @@ class RunEvents:
         self._blind_reported = True
         name = type(model).__name__
         said = BadModel(
-            f"No forward of {name} is heard, so activations, attention and inputs are not read (the rest is).",
-            expected="a model that is called as model(x), and watched before a function around it is compiled",
-            try_="bedside.watch(model, optimizer) before torch.compile(…), or torch.compile(model) instead",
+            f"No forward of {name} is seen, so activations, attention and inputs are not read (the rest is).",
+            expected="a model that is called as model(x), compiled or not, but outside of a compiled function",
+            try_="torch.compile(model) instead of compiling the function that calls it",
         )
         self.note("blind", {"model": name})
         warn_safely(str(said))

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.collect.hooks.forward_hooks import unwrapped
+from bedside.collect.hooks.called_modules import unwrapped
 from bedside.collect.hooks.torch_patches import MONITORS
 from bedside.collect.model.mode_dependent import dropout_rates
 from bedside.collect.model.optimizer_coverage import parameter_counts
@@ -94,6 +94,7 @@ def watch(
     Returns:
         The Monitor. Use it as a context manager, call `close()`, or let the program end.
     """
+    monitor: Monitor | None = None
     try:
         if serve:
             check_live_page()
@@ -121,6 +122,10 @@ def watch(
         return monitor
     except BedsideError as error:
         raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
+    except BaseException:
+        if monitor is not None:  # the caller will never have it, so nobody else could close it
+            monitor.close(finished=None)
+        raise
 
 
 def _watch(

@@ -73,7 +73,7 @@ class Check:
             raise
         except Exception as error:
             what = f"{type(error).__name__}: {error}".splitlines()[0][:LONGEST]
-            return NotExamined(self.code, self.name, (f"to run without {printable(what)}",), broken=True)
+            return NotExamined(self.code, self.name, (printable(what),), broken=True)
 
     def passed(self, message: str, **numbers: Any) -> Passed:
         return Passed(self.code, self.name, message, numbers)

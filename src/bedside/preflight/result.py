@@ -38,7 +38,7 @@ class Checked:
     @property
     def message(self) -> str:
         if isinstance(self.answer, NotExamined):
-            return f"needs {', '.join(self.answer.needs)}"
+            return f"{'it raised' if self.answer.broken else 'needs'} {', '.join(self.answer.needs)}"
         return self.answer.message
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -98,10 +98,10 @@ class Setup:
         """Everything is saved here and put back at the end; no monitor listens in between."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the user's own loop will show them; here they would show many times
-            with (
-                unrecorded(self.model, self.optimizer),
-                preserved(self.model, *self.parts, loader=self.train_loader) as state,
-            ):
+            with ExitStack() as stack:
+                for optimizer in self.optimizers or (None,):
+                    stack.enter_context(unrecorded(self.model, optimizer))
+                state = stack.enter_context(preserved(self.model, *self.parts, loader=self.train_loader))
                 self._state = state
                 outside = _saved_outside(self.model, self._functions)
                 try:

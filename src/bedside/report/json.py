@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from bedside import __version__
@@ -82,7 +83,9 @@ def _test(test: Experiment) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Whatever a rule put into its evidence, as JSON can hold it."""
+    """Whatever a rule put into its evidence, or an experiment into its result, as JSON can hold it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):  # numpy's scalars and arrays, without importing numpy
         value = value.tolist()
     if value is None or isinstance(value, (bool, int, str)):

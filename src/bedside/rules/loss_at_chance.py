@@ -20,7 +20,8 @@ no accuracy above it by `better`. Where training does come below chance and vali
 nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
-worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it.
+worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
+they fell by `under_way`.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -79,6 +80,7 @@ class Limits:
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
     far: float = 10.0  # times the variance of the targets: weights and other parts of a loss make less
     halved: float = 0.5  # of its start: a loss that is a sum over the batch is far above too, and falls
+    under_way: float = 0.1  # of their first level: held-out errors that fell by more are on their way
     beside: float = 0.3  # of the variance above it: validation targets may vary a little more
 
 
@@ -183,6 +185,8 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
         if len(each) < limits.evaluations or not meant_to_fall(run):
             continue
         best, now = float(each.values.min()), each.median(limits.evaluations)
+        if now < (1 - limits.under_way) * each.head(limits.evaluations).median():
+            continue
         if (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level:
             yield _worse_than_a_constant(
                 run,

@@ -48,3 +48,12 @@ def test_stays_silent_when_the_model_is_causal():
 def test_other_tasks_are_not_examined():
     assert isinstance(examined(causal), NotExamined)
     assert isinstance(examined(causal, lambda: Words(causal=False), x=TEXT, y=TEXT.flip(1), loss_fn=flat), NotExamined)
+
+
+def test_stays_silent_when_a_decoder_shifts_its_targets_itself():
+    class Taught(Words):
+        def forward(self, x):
+            return super().forward(torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1]], 1))
+
+    found = examined(causal, lambda: Taught(causal=True), x=TEXT, y=TEXT, loss_fn=flat)
+    assert isinstance(found, NotExamined)

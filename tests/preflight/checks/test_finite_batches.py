@@ -41,3 +41,10 @@ def test_stays_silent_on_finite_numbers_of_any_size():
     assert isinstance(found, Passed)
     assert found.message == "6 training batches and 6 validation batches: every number is finite"
     assert F  # the loss is never computed here
+
+
+def test_speaks_about_the_last_of_many_batches():
+    x, y = examples(400)
+    x[399, 0] = float("nan")
+    found = examined(finite_batches, x=x, y=y, shuffle=False)
+    assert found.message == "batch[0] of training batch 24 holds 1 NaN, in row 15."

@@ -41,3 +41,10 @@ def test_one_graph_is_not_examined():
     assert isinstance(examined(independent_samples, OverTheBatch, train_loader=[(x, y)] * 4), NotExamined)
     assert isinstance(examined(independent_samples, train_loader=[(x[:2], y[:2])]), NotExamined)
     assert torch.is_tensor(x)
+
+
+def test_samples_that_are_mixed_at_random_are_not_examined():
+    def mixed(model, batch):
+        return model(0.5 * batch[0] + 0.5 * batch[0][torch.randperm(len(batch[0]))])
+
+    assert isinstance(examined(independent_samples, forward=mixed), NotExamined)

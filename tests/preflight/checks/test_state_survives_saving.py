@@ -42,3 +42,12 @@ def test_stays_silent_with_torchs_own():
 def test_an_optimizer_with_a_closure_is_not_examined():
     found = examined(state_survives_saving, optimizer=lambda model: torch.optim.LBFGS(model.parameters()))
     assert isinstance(found, NotExamined)
+
+
+def test_stays_silent_when_the_loss_looks_at_the_model_itself():
+    model = seeded(a_model)
+
+    def with_penalty(output, target):
+        return torch.nn.functional.cross_entropy(output, target) + model[0].weight.square().mean()
+
+    assert isinstance(examined(state_survives_saving, model, loss_fn=with_penalty), Passed)

@@ -11,15 +11,17 @@ Python 3.13 on, a class that was changed a thousand times (`torch.Tensor`, for i
 
 from __future__ import annotations
 
-import functools
 import sys
+import threading
 from collections.abc import Callable, Collection, Sequence
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
 from torch import nn
 
 from bedside.collect.hooks.copies import original_of
+from bedside.collect.hooks.replacement import Replacement
 
 FULL_FORWARDS = 20  # forwards in which all functions are observed
 FULL_INTERVAL = 50  # and one in so many later, in case one is called that was not
@@ -30,32 +32,36 @@ Function = tuple[Any, str]  # where it is found, and its name there
 
 
 class FunctionCalls:
-    """`on()` replaces the functions, `off()` puts them back; `observed` gets name, caller, arguments and result."""
+    """`on()` replaces the functions, `off()` puts them back; `observed` gets name, caller, arguments and result of the
+    calls that the same thread made meanwhile."""
 
     def __init__(self, functions: Sequence[Function], observed: Observed) -> None:
-        self.ignored_callers: Collection[int] = ()  # callers that it is not notified of, by the id of their code
+        self.ignored_callers: Collection[int] = ()  # callers that are not reported, by the id of their code
         self._functions = [_REPLACED.setdefault(each, _ReplacedFunction(*each)) for each in functions]
         self._observed = observed
         self._turn = 0
-        self._on: Sequence[_ReplacedFunction] = ()
-        self._used: set[_ReplacedFunction] = set()  # those that were observed
+        self._used: set[_ReplacedFunction] = set()  # those that were called
+        self._on = False
+        self.thread = 0
         self.inside = False
-        self.error: Exception | None = None  # what went wrong while listening; the caller must not feel it
+        self.error: Exception | None = None  # what went wrong while observing; the caller must not feel it
 
     def on(self) -> None:
-        if not self._on:
-            everything = self._turn < FULL_FORWARDS or self._turn % FULL_INTERVAL == 0
-            self._turn += 1
-            self._on = (
-                self._functions if everything else [function for function in self._functions if function in self._used]
-            )
-            for function in self._on:
+        if self._on:
+            return
+        self.thread, self.inside = get_ident(), False
+        everything = self._turn < FULL_FORWARDS or self._turn % FULL_INTERVAL == 0
+        self._turn += 1
+        self._on = True  # before they are replaced: whatever happens, `off` puts them back
+        for function in self._functions:
+            if everything or function in self._used:
                 function.add(self)
 
     def off(self) -> None:
-        on, self._on = self._on, ()
-        for function in on:
-            function.remove(self)
+        if self._on:
+            for function in self._functions:
+                function.remove(self)
+            self._on = False
 
     def report(
         self, function: _ReplacedFunction, caller: nn.Module | None, args: Any, kwargs: Any, result: Any
@@ -69,60 +75,54 @@ class FunctionCalls:
 
 
 class _ReplacedFunction:
-    """One function, and who observes it. What replaces it is made once and kept: that takes longer than a call."""
+    """One function, and who observes it."""
 
     def __init__(self, home: Any, name: str) -> None:
         self.name = name
-        self._home = home
         self._listeners: list[FunctionCalls] = []
-        self._original: Any = None
-        self._replacement: Any = None
-        self._was_its_own = True
+        self._replacement = Replacement(home, name, self._made)
 
     def add(self, listener: FunctionCalls) -> None:
-        self._listeners.append(listener)
-        if len(self._listeners) > 1:
-            return
-        original = getattr(self._home, self.name)
-        if original is not self._original:
-            self._original, self._replacement = original, self._made(original)
-        self._was_its_own = self.name in vars(self._home)
-        setattr(self._home, self.name, self._replacement)
+        with _lock:
+            if not any(each is listener for each in self._listeners):
+                self._listeners.append(listener)
+            self._replacement.install()
 
     def remove(self, listener: FunctionCalls) -> None:
-        self._listeners.remove(listener)
-        if not self._listeners:
-            if self._was_its_own:
-                setattr(self._home, self.name, self._original)
-            else:
-                delattr(self._home, self.name)  # a method that torch.Tensor inherits
+        if not any(each is listener for each in self._listeners):
+            return
+        with _lock:
+            if len(self._listeners) == 1:
+                self._replacement.remove()
+            self._listeners[:] = [each for each in self._listeners if each is not listener]
 
     def _made(self, original: Any) -> Any:
         listeners, function = self._listeners, self
 
-        @functools.wraps(original)
-        def observed(*args: Any, **kwargs: Any) -> Any:
-            handling = [listener for listener in listeners if not listener.inside]
-            if not handling:
+        def replaced(*args: Any, **kwargs: Any) -> Any:
+            thread = get_ident()
+            observing = [each for each in listeners if not each.inside and each.thread == thread]
+            if not observing:
                 return original(*args, **kwargs)
-            for listener in handling:
-                listener.inside = True
             try:
+                for listener in observing:
+                    listener.inside = True
                 result = original(*args, **kwargs)
                 frame = sys._getframe(1)
-                report = [listener for listener in handling if id(frame.f_code) not in listener.ignored_callers]
-                if report:
+                reported = [listener for listener in observing if id(frame.f_code) not in listener.ignored_callers]
+                if reported:
                     caller = _calling_module(frame)
-                    for listener in report:
+                    for listener in reported:
                         listener.report(function, caller, args, kwargs, result)
             finally:
-                for listener in handling:
+                for listener in observing:
                     listener.inside = False
             return result
 
-        return observed
+        return replaced
 
 
+_lock = threading.Lock()
 _REPLACED: dict[Function, _ReplacedFunction] = {}
 
 

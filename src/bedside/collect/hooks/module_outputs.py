@@ -1,11 +1,9 @@
 """Observes what modules return for the length of one forward, without sending their calls down torch's slow path.
 
 A forward hook, even one for all modules, costs every call of a module several microseconds in torch's own code, far
-more than keeping the output does. The place that `nn.Module` has for a compiled call is looked at anyway; what is put
-there calls the module as usual and tells what came out. It does not travel with copies of the model.
+more than keeping the output does (`call_slot.py` says how else).
 
-The module that was entered has looked there before anybody could listen. It has a hook of `forward_hooks.py` already,
-so that one more costs nothing.
+The call of the module that the user called is under way already. It hands on its output itself.
 """
 
 from __future__ import annotations
@@ -20,12 +18,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from bedside.collect.hooks.call_slot import SLOT, CallSlot
+from bedside.collect.hooks.called_modules import CalledModule
 from bedside.collect.hooks.copies import copy_of
-from bedside.collect.hooks.forward_hooks import CALL_SLOT, Hook
 
 Observed = Callable[[nn.Module, Any], None]
 
-CALLS, ROUNDS = 64, 9  # that are timed to know what hearing takes: two milliseconds, once
+CALLS, ROUNDS = 64, 9  # that are timed to know what observing takes: two milliseconds, once
 
 
 class ModuleCalls:
@@ -34,86 +33,55 @@ class ModuleCalls:
 
     def __init__(self, modules: Iterable[nn.Module], observed: Observed) -> None:
         self._observed = observed
-        self._calls = [(module, _Call(module, observed)) for module in modules]
-        self._forward_begins: Any = None  # the handle of its hook
-        self._on = False
+        self._slots = [_OutputSlot(module, observed) for module in modules]
+        self._under_way: list[CalledModule] = []
 
     def on(self, entered: nn.Module) -> None:
-        self._on = True
-        for module, call in self._calls:
-            if (twin := copy_of(module)) is not None:  # which is thrown away afterwards, with whatever is on it
-                twin.__dict__[CALL_SLOT] = _Call(twin, functools.partial(self._observed_copy, module))
-            elif module is entered:
-                hook = Hook(lambda module, _, output: self._observed(module, output))
-                self._forward_begins = module.register_forward_hook(hook)
+        self._under_way = under_way = _calls_under_way(entered)
+        for slot in self._slots:
+            if (twin := copy_of(slot.module)) is not None:  # which is thrown away afterwards, with whatever is on it
+                _OutputSlot(twin, functools.partial(self._observed_copy, slot.module)).install()
+            elif slot.module is entered and under_way:
+                under_way[-1].observers.append(self._observed)
             else:
-                place = module.__dict__
-                if CALL_SLOT in place:
-                    call.put_before(place[CALL_SLOT])
-                place[CALL_SLOT] = call
+                slot.install()
 
     def _observed_copy(self, original: nn.Module, copy: nn.Module, output: Any) -> None:
         self._observed(original, output)
 
     def off(self) -> None:
-        if self._on:
-            self._on = False
-            if self._forward_begins is not None:
-                self._forward_begins.remove()
-                self._forward_begins = None
-            for module, call in self._calls:
-                place = module.__dict__
-                if place.get(CALL_SLOT) is call and call.next is None:
-                    del place[CALL_SLOT]
-                else:
-                    _take_out(call, place)
+        for called in self._under_way:
+            called.observers = [each for each in called.observers if each != self._observed]
+        for slot in self._slots:
+            slot.remove()
+        self._under_way = []
 
 
-class _Call:
-    """What is called in place of a module. Another one may be there already, or a call that the user compiled."""
-
-    __slots__ = ("_call", "_module", "_observed", "next")
-
+class _OutputSlot(CallSlot):
     def __init__(self, module: nn.Module, observed: Observed) -> None:
-        self._module, self._observed = module, observed
-        self._call = module._call_impl
-        self.next: Any = None
-
-    def put_before(self, call: Any) -> None:
-        """Call this one from now on; None: the module itself."""
-        self.next = call
-        self._call = self._module._call_impl if call is None else call
+        super().__init__(module)
+        self._observed = observed
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1).f_locals.get("self")
-        if caller is not self._module and isinstance(caller, nn.Module):
-            return caller._call_impl(*args, **kwargs)  # a copy that shares everything, as nn.DataParallel makes them
-        output = self._call(*args, **kwargs)
-        self._observed(self._module, output)
+        if (copy := self.copy_called(sys._getframe(1))) is not None:
+            return copy._call_impl(*args, **kwargs)
+        output = (self.next or self._own)(*args, **kwargs)
+        self._observed(self.module, output)
         return output
 
-    def __deepcopy__(self, memo: Any) -> None:
-        return None
 
-    def __reduce__(self) -> Any:
-        return type(None), ()
-
-
-def _take_out(call: _Call, place: dict[str, Any]) -> None:
-    """Of several that observe one module, this one; in whatever order they leave."""
-    at = place.get(CALL_SLOT)
-    if at is call:
-        place[CALL_SLOT] = call.next
-    while isinstance(at, _Call):
-        if at.next is call:
-            at.put_before(call.next)
-        at = at.next
-    call.put_before(None)
+def _calls_under_way(module: nn.Module) -> list[CalledModule]:
+    slot, found = module.__dict__.get(SLOT), []
+    while isinstance(slot, CallSlot):
+        if isinstance(slot, CalledModule):
+            found.append(slot)
+        slot = slot.next
+    return found
 
 
 @functools.cache
 def keeping_cost() -> float:
-    """Seconds that hearing an output and keeping it for later takes: too little to be timed where it happens without
+    """Seconds that observing an output and keeping it for later takes: too little to be timed where it happens without
     doubling it, so it is timed once, here, at modules that do nothing."""
     kept: list[Any] = []
 
@@ -125,7 +93,7 @@ def keeping_cost() -> float:
             kept.clear()
 
     idle = [_Idle() for _ in range(CALLS)]
-    calls = [_Call(each, keep) for each in idle]
+    calls = [_OutputSlot(each, keep) for each in idle]
     with_us, without = [], []
     for _ in range(ROUNDS):
         without.append(_seconds(idle))
@@ -149,7 +117,7 @@ def _seconds(idle: Iterable[_Idle]) -> float:
 class _Idle:
     """Is called as nn.Module is, without the hooks that somebody may have put on all modules."""
 
-    call: _Call | None = None
+    call: _OutputSlot | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call_impl(*args, **kwargs) if self.call is None else self.call(*args, **kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bedside.collect.hooks.forward_hooks import Hook
+from bedside.collect.hooks.call_slot import CallSlot
 from bedside.collect.model.forward_map import Span
 from bedside.collect.model.parameter_layout import plain_name
 
@@ -16,39 +16,47 @@ next_number = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
 
 
 class ModuleSpans:
-    """`on()` puts two hooks on every module below the one that is called, `off()` takes them all away."""
+    """`on()` observes every module below the one that is called, which has begun already; `off()` ends all of that."""
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
         self.found: list[Span] = []  # of the last forward that was observed, in the order in which calls began
-        self._begun: list[tuple[int, str, int]] = []  # calls that are under way: their place, name and beginning
         self._spans: list[Span | None] = []
-        self._names: dict[int, str] = {}
-        self._handles: list[Any] = []
+        self._slots: list[_SpanSlot] = []
+        self._entered: tuple[str, int] | None = None  # the name of the called module, and where it began
 
     def on(self, entered: nn.Module) -> None:
         self.off()
-        self._begun, self._spans, self.found = [], [], []
-        self._names = {id(module): plain_name(name) for name, module in self._model.named_modules()}
-        for module in entered.modules():
-            if module is not entered:  # which has begun already
-                self._handles.append(module.register_forward_pre_hook(Hook(self._enter)))
-            self._handles.append(module.register_forward_hook(Hook(self._leave)))
-        self._enter(entered)
+        self._spans, self.found = [None], []
+        names = {id(module): plain_name(name) for name, module in self._model.named_modules()}
+        self._slots = [_SpanSlot(m, names.get(id(m), ""), self._spans) for m in entered.modules() if m is not entered]
+        for slot in self._slots:
+            slot.install()
+        self._entered = names.get(id(entered), ""), next_number()
 
     def off(self) -> None:
-        while self._handles:  # removed before it is forgotten: an interrupt may come between the two
-            self._handles[-1].remove()
-            self._handles.pop()
+        for slot in self._slots:
+            slot.remove()
+        self._slots = []
 
-    def _enter(self, module: nn.Module, *_: Any) -> None:
-        self._begun.append((len(self._spans), self._names.get(id(module), ""), next_number()))
-        self._spans.append(None)
-
-    def _leave(self, *_: Any) -> None:
-        if not self._begun:  # a forward that was interrupted left its hooks on
-            return
-        place, name, number = self._begun.pop()
-        self._spans[place] = Span(name, number, next_number())
-        if not self._begun:
+    def ended(self) -> None:
+        """The called module has returned."""
+        self.off()
+        if self._entered is not None:
+            name, began = self._entered
+            self._entered = None
+            self._spans[0] = Span(name, began, next_number())
             self.found = [each for each in self._spans if each is not None]
+
+
+class _SpanSlot(CallSlot):
+    def __init__(self, module: nn.Module, name: str, spans: list[Span | None]) -> None:
+        super().__init__(module)
+        self._name, self._spans = name, spans
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        place, began = len(self._spans), next_number()
+        self._spans.append(None)
+        output = self.call(args, kwargs)
+        self._spans[place] = Span(self._name, began, next_number())
+        return output

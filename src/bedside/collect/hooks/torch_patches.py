@@ -10,17 +10,20 @@ empty list.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Sequence
 from threading import get_ident
-from types import CellType
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.jit._recursive
+from torch._dynamo.eval_frame import OptimizedModule
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer, lr_scheduler
 
+from bedside.collect.hooks.call_slot import STANDING, lifted
 from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
+from bedside.collect.hooks.replacement import Replacement
 
 if TYPE_CHECKING:
     from bedside.collect.step.fast_path import FastPath
@@ -44,55 +47,48 @@ IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unle
 is_compiling = torch.compiler.is_compiling
 MONITORS: list[Monitor] = []
 _only_fast_path: list[FastPath] = []  # of the monitor, where there is only one: fast-path steps are known to it alone
-_originals: list[tuple[Any, str, Any]] = []
 
 
-def listen(monitor: Monitor) -> None:
-    if not MONITORS:
-        _install()
+def add_monitor(monitor: Monitor) -> None:
+    """May be repeated; what an interrupt left undone is done then."""
     for other in MONITORS:
-        other.leave_fast_path()  # a fast-path step is one at which there is no other observer
-    MONITORS.append(monitor)
+        if other is not monitor:
+            other.leave_fast_path()  # a fast-path step is one at which there is no other observer
+    if not any(each is monitor for each in MONITORS):
+        MONITORS.append(monitor)
     _only_fast_path[:] = [monitor.fast_path] if len(MONITORS) == 1 else []
+    for each in _replacements():
+        each.install()
 
 
 def remove_monitor(monitor: Monitor) -> None:
-    if monitor in MONITORS:
-        MONITORS.remove(monitor)
-        _only_fast_path[:] = [MONITORS[0].fast_path] if len(MONITORS) == 1 else []
-        if not MONITORS:
-            _remove()
+    """May be repeated, too."""
+    MONITORS[:] = [each for each in MONITORS if each is not monitor]
+    _only_fast_path[:] = [MONITORS[0].fast_path] if len(MONITORS) == 1 else []
+    if not MONITORS:
+        for each in reversed(_replacements()):
+            each.remove()
 
 
-def _install() -> None:
-    _replace(torch.autograd, "backward", _backward)
-    _replace(clip_grad, "_clip_grads_with_norm_", _clip_with_norm)
-    _replace(*_home_of(clip_grad.clip_grad_value_), _clip_value)
-    _replace(Optimizer, "__init__", _optimizer_made)
-    _replace(GradScaler, "scale", _scale)
-    _replace(GradScaler, "step", _scaler_step)
-    for name, (home, function) in LOSSES.items():
-        _replace(home, function, functools.partial(_loss, name))
-    for scheduler in vars(lr_scheduler).values():  # those that have a step of their own, and the base of the rest
-        if (
-            isinstance(scheduler, type)
-            and issubclass(scheduler, lr_scheduler.LRScheduler)
-            and "step" in vars(scheduler)
-        ):
-            _replace(scheduler, "step", _scheduler_step)
-
-
-def _remove() -> None:
-    while _originals:
-        home, name, original = _originals.pop()
-        setattr(home, name, original)
-
-
-def _replace(home: Any, name: str, make: Callable[[Any], Any]) -> None:
-    original = getattr(home, name) if isinstance(home, CellType) else home.__dict__[name]
-    replacement = functools.wraps(original)(make(original))
-    _originals.append((home, name, original))
-    setattr(home, name, replacement)
+@functools.cache
+def _replacements() -> Sequence[Replacement]:
+    schedulers = [  # those that have a step of their own, and the base of the rest
+        each
+        for each in vars(lr_scheduler).values()
+        if isinstance(each, type) and issubclass(each, lr_scheduler.LRScheduler) and "step" in vars(each)
+    ]
+    return [
+        Replacement(torch.autograd, "backward", _backward),
+        Replacement(clip_grad, "_clip_grads_with_norm_", _clip_with_norm),
+        Replacement(*_home_of(clip_grad.clip_grad_value_), _clip_value),
+        Replacement(Optimizer, "__init__", _optimizer_made),
+        Replacement(GradScaler, "scale", _scale),
+        Replacement(GradScaler, "step", _scaler_step),
+        *(Replacement(home, name, functools.partial(_loss, loss)) for loss, (home, name) in LOSSES.items()),
+        *(Replacement(each, "step", _scheduler_step) for each in dict.fromkeys(schedulers)),
+        Replacement(torch.jit._recursive, "create_script_module", _script),
+        Replacement(OptimizedModule, "__init__", _compile),
+    ]
 
 
 def _backward(original: Any) -> Any:
@@ -111,16 +107,14 @@ def _backward(original: Any) -> Any:
                 if fast_path.unconfirmed is not None:
                     fast_path.confirm()
                 return
-        listeners = list(MONITORS)
-        for monitor in listeners:
-            monitor.before_backward(tensors, grad_tensors)
+        concerned = [monitor for monitor in MONITORS if monitor.before_backward(tensors, grad_tensors)]
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except Exception as error:
-            for monitor in listeners:
+            for monitor in concerned:
                 monitor.training_failed(error)
             raise
-        for monitor in listeners:
+        for monitor in concerned:
             monitor.after_backward()
 
     return backward
@@ -196,7 +190,7 @@ def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
         if not is_compiling() and not (COPIES_RUN and get_ident() in COPIES_RUN):
             for fast_path in _only_fast_path:
-                if fast_path.active:
+                if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
             for monitor in MONITORS:
@@ -223,3 +217,20 @@ def _scheduler_step(original: Any) -> Any:
         return original(self, *args, **kwargs)
 
     return step
+
+
+def _script(original: Any) -> Any:
+    def create_script_module(*args: Any, **kwargs: Any) -> Any:
+        with lifted():
+            return original(*args, **kwargs)
+
+    return create_script_module
+
+
+def _compile(original: Any) -> Any:
+    def __init__(self: Any, module: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  (it stands in for one)
+        original(self, module, *args, **kwargs)
+        for slot in [each for each in STANDING if each.module is module]:
+            slot.move_to(self)  # what is in the slot of a module is compiled with it
+
+    return __init__

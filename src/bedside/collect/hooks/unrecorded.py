@@ -14,6 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.collect.hooks import torch_patches
+from bedside.collect.hooks.call_slot import lifted
 
 MODULE_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 OPTIMIZER_HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
@@ -29,7 +30,8 @@ def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator
     torch_patches.MONITORS.clear()
     torch_patches._only_fast_path.clear()
     try:
-        yield
+        with lifted():
+            yield
     finally:
         torch_patches.MONITORS[:] = listening
         torch_patches._only_fast_path[:] = alone

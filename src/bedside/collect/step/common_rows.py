@@ -137,7 +137,7 @@ def _of_batch(batch: StepBatch) -> Columns:
     found: dict[Key, Sequence[float] | Rows] = {
         ("loss", ""): batch.losses.numbers,
         ("micro_batches", ""): np.ones(len(block)),
-        ("grads_not_zeroed", ""): np.full(len(block), 0.0 if block.grads_zeroed else MISSING),
+        ("grads_not_zeroed", ""): np.zeros(len(block)),
         ("step_time", ""): np.diff([block.began, *block.ends]),
         ("epoch", ""): np.full(len(block), MISSING if block.epoch is None else block.epoch),
     }

@@ -20,12 +20,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bedside.collect.hooks.forward_hooks import CalledModule
+from bedside.collect.hooks.called_modules import CalledModule
 from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import reading
 from bedside.collect.reading.norm_reader import ReadAtOnce, Reader, Reading
@@ -34,6 +35,7 @@ from bedside.collect.step.clipping import members_of
 CHECK_INTERVAL = 16  # one step in so many is timed, to know what fast-path steps cost, and one is looked at closely
 
 clock = time.perf_counter
+State = tuple[Tensor | None, int]
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
 
 
@@ -48,7 +50,6 @@ class FastSteps:
     ends: Sequence[float]
     rates: Sequence[float | Sequence[float]]  # per step: of the only group, or of each
     clips: Sequence[Clip | None]  # none at all, if nobody clipped
-    grads_zeroed: bool  # at every step the gradients were gone when backward began
     layout: Layout | None = None  # of what was read, if anything was
     readings: Sequence[Reading | ReadAtOnce] = ()
 
@@ -60,38 +61,10 @@ class FastPath:
     """Observes the fast-path steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_began",
-        "_begun",
-        "_called_modules",
-        "_check_closely",
-        "_clips",
-        "_deadline",
-        "_ended",
-        "_ends",
-        "_epoch",
-        "_failed",
-        "_first",
-        "_grads_zeroed",
-        "_layout",
-        "_leave_fast_path",
-        "_losses",
-        "_on_cpu",
-        "_optimizer",
-        "_probe",
-        "_rates",
-        "_reader",
-        "_readings",
-        "_room",
-        "_step_begins",
-        "_step_ended",
-        "_timed",
-        "_turn",
-        "active",
-        "call",
-        "clip",
-        "loss",
-        "spent",
-        "unconfirmed",
+        "_after", "_began", "_begun", "_called_modules", "_check_closely", "_clips", "_deadline", "_ended", "_ends",
+        "_epoch", "_failed", "_first", "_grads_kept", "_layout", "_leave_fast_path", "_losses", "_on_cpu",
+        "_optimizer", "_probe", "_rates", "_reader", "_readings", "_room", "_step_begins", "_step_ended", "_timed",
+        "_turn", "active", "call", "clip", "loss", "not_zeroed", "spent", "thread", "unconfirmed",
     )  # fmt: skip
 
     def __init__(
@@ -116,6 +89,10 @@ class FastPath:
         self._reader: Reader | None = None
         self._first, self._began = 0, 0.0
         self._epoch: float | None = None
+        self.thread = 0  # that trains
+        self.not_zeroed = False  # the fast path was left since gradients were unexpectedly there before a backward
+        self._grads_kept = False
+        self._after: tuple[Any, int] = (None, -1)  # the probe's gradient after the last step, and its version
         self._turn = 0
         self._timed = False
         self._begun = False  # the beginning of this step was observed, and it was a fast-path step's
@@ -127,7 +104,7 @@ class FastPath:
         self._rates: list[float | Sequence[float]] = []
         self._clips: list[Clip | None] = []
         self._readings: list[Reading | ReadAtOnce] = []
-        self._grads_zeroed = self._check_closely = True
+        self._check_closely = True
 
     @property
     def awaits_gradients(self) -> bool:
@@ -145,11 +122,16 @@ class FastPath:
         optimizer: Optimizer,
         called_modules: Sequence[CalledModule],
         on_cpu: bool,
+        thread: int,
+        grads_kept: bool,
     ) -> None:
         """The parameters; whose gradient tells that a backward was ours; whose rates to read; who keeps the batch of a
-        step; and whether the loss can be read without waiting for a device."""
+        step; whether the loss can be read without waiting for a device; which thread trains; and whether gradients of
+        the step before are still there when backward begins (zeroed in place, it is hoped)."""
         self._layout, self._probe, self._optimizer, self._called_modules = layout, probe, optimizer, called_modules
-        self._on_cpu = on_cpu
+        self._on_cpu, self.thread = on_cpu, thread
+        self._grads_kept = grads_kept
+        self._after = (None, -1)
         self._reader = None
 
     def read_norms_with(self, reader: Reader) -> None:
@@ -167,7 +149,7 @@ class FastPath:
         """The steps that are over; a fast path that is under way goes on."""
         block = FastSteps(
             self._first, self._began, self._epoch, self._losses, self._ends, self._rates, self._clips,
-            self._grads_zeroed, self._layout if self._readings else None, self._readings,
+            self._layout if self._readings else None, self._readings,
         )  # fmt: skip
         self._forget()
         if len(block):
@@ -179,6 +161,8 @@ class FastPath:
 
     def takes_backward(self, tensors: Any, gradient: Any) -> bool:
         """Whether this backward is the one that a fast-path step has; otherwise it leaves the fast path."""
+        if get_ident() != self.thread:
+            return False
         second = self.loss is not None and self.own_loss is not None
         if second or gradient is not None or type(tensors) is not Tensor:
             self._leave_fast_path()
@@ -193,12 +177,15 @@ class FastPath:
                 return False
         else:
             value = tensors.detach()
-        gradient = self._probe.grad if self._check_closely else None
-        if gradient is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
+        old: Any = self._probe.grad
+        if old is None:  # then whether this one is ours is asked when the optimizer has looked at its gradient
             self.loss, self.unconfirmed = value, None
+        elif not self._grads_kept or (old is self._after[0] and old._version == self._after[1]):
+            self.not_zeroed = True  # or zeroed in another way than before; whoever observes the next steps will know
+            self._leave_fast_path()
+            return False
         else:
-            self._grads_zeroed = False  # perhaps in place: only steps that are observed can tell
-            self.unconfirmed = (value, gradient, gradient._version)
+            self.unconfirmed = (value, old, old._version)
         if self._timed:
             self.spent += CHECK_INTERVAL * (clock() - began)
         # Nobody will ask, so the predictions need not wait for the backward pass to end. Untimed: to free them takes
@@ -225,6 +212,11 @@ class FastPath:
         return True
 
     @property
+    def after_last_step(self) -> tuple[nn.Parameter, State]:
+        """The probe, and what is known of its gradient after the last step."""
+        return self._probe, self._after
+
+    @property
     def own_loss(self) -> float | Tensor | None:
         """The loss of this step, unless it was somebody else's: then our gradient is still none."""
         return self.loss if self._probe.grad is not None else None
@@ -242,7 +234,8 @@ class FastPath:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps; a fast-path step is noted."""
-        if (self._check_closely or self.loss is None) and not self._is_fast(optimizer, args, kwargs):
+        unusual = self._check_closely or self.loss is None or self._probe.grad is None
+        if unusual and not self._is_fast(optimizer, args, kwargs):
             return
         now = clock()
         groups = self._optimizer.param_groups
@@ -255,12 +248,14 @@ class FastPath:
         for called in self._called_modules:
             called.args = called.kwargs = None
             called.skipped = 0
+        if self._grads_kept and (gradient := self._probe.grad) is not None:
+            self._after = (gradient, gradient._version)
         count = len(self._ends)
         if self._timed:
             self.spent += CHECK_INTERVAL * (clock() - now)
         self._turn = turn = (self._turn + 1) % CHECK_INTERVAL  # over stretches of any length
         self._timed = turn == 1
-        self._check_closely = turn == 0 or not self._grads_zeroed or self._reader is not None
+        self._check_closely = turn == 0 or self._grads_kept or self._reader is not None
         if count >= self._room or now >= self._deadline:
             self._ended()
 

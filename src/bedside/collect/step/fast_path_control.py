@@ -7,14 +7,12 @@ missed of the current step, and the steps before it are put with the others.
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from bedside.collect.collector import WatchContext
 from bedside.collect.collector_set import CollectorSet
 from bedside.collect.hooks import torch_patches as patches
-from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.sampling.budget import MOMENTS_GROUP, Budget
 from bedside.collect.sampling.flush_timing import MAX_WAITING_STEPS, Flushes
@@ -39,6 +37,7 @@ class FastPathControl:
         step_rows: StepRows,
         flushes: Flushes,
         budget: Budget,
+        optimizer_hooks: OptimizerHooks,
     ) -> None:
         self._fast_path = fast_path
         self._context = context
@@ -49,23 +48,12 @@ class FastPathControl:
         self._step_rows = step_rows
         self._flushes = flushes
         self._budget = budget
-        self._begin_handles: list[Any] = []  # handles of the hooks that hear a step begin
+        self._optimizer_hooks = optimizer_hooks
 
     @property
     def step(self) -> int:
         """The number of the next step: fast-path steps count before they are settled."""
         return self._steps.next_step + len(self._fast_path)
-
-    def hook_step_begins(self) -> None:
-        """Of all steps, until they take the fast path and nothing is read."""
-        self._begin_handles = [
-            each.register_step_pre_hook(without_nested_steps(self._fast_path.before_step, each))
-            for each in self._context.optimizers
-        ]
-
-    def unhook_step_begins(self) -> None:
-        while self._begin_handles:
-            self._begin_handles.pop().remove()
 
     def choose(self, may_skip: bool) -> None:
         """The next steps take the fast path if they may; otherwise the collectors that are due observe the next one."""
@@ -100,6 +88,7 @@ class FastPathControl:
             and not self._gradient_order.listening
             and self._losses.probe is not None
             and self._losses.empty
+            and self._losses.zeroing
             and self._steps.idle
             and not self._steps.closures
             and not (self._steps.edits_gradients and self._budget.limit is None)
@@ -115,12 +104,18 @@ class FastPathControl:
             context = self._context
             self._losses.enter_fast_path()
             self._fast_path.configure(
-                context.layout, probe, context.optimizers[0], context.forward_hooks.enter_fast_path(), on_cpu
+                context.layout,
+                probe,
+                context.optimizers[0],
+                context.forward_hooks.enter_fast_path(context.thread.ident),
+                on_cpu,
+                thread=context.thread.ident,
+                grads_kept=self._losses.grads_kept,
             )
             if self._budget.limit is None and self._steps.groups:
                 self._fast_path.read_norms_with(self._steps.fast_path_reader())
             elif probe.grad is not None:  # the end of a step then tells as much as its beginning
-                self.unhook_step_begins()
+                self._optimizer_hooks.remove_before()
             steps, deadline = min(steps, MAX_WAITING_STEPS), self._flushes.deadline(on_cpu)
             self._fast_path.start(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
 
@@ -128,9 +123,11 @@ class FastPathControl:
         """The fast path is left: the collectors get what they missed of the current step."""
         fast_path = self._fast_path
         fast_path.active = False
-        if not self._begin_handles:
-            self.hook_step_begins()
+        self._optimizer_hooks.install_before()
         self.settle()
+        if fast_path.not_zeroed:
+            fast_path.not_zeroed = False
+            self._losses.doubt_zeroing(fast_path.after_last_step)
         for forward in self._context.forward_hooks.leave_fast_path():
             self._losses.forward_began()
             self._collectors.notify("forward_begins", forward)

@@ -39,6 +39,7 @@ class StepLoss:
     divisors: list[Divisors] = field(default_factory=list)  # what each may have been divided by
     origins: list[Origin | None] = field(default_factory=list)  # how each was made
     forwards: int = 0  # training forwards, as far as they are observed
+    forward_missed: bool = False  # watching began between the first forward and its backward
     discarded: int = 0  # backwards before them whose gradients nobody used
     grads_not_zeroed: bool | None = None  # None: nothing to compare with
 
@@ -59,6 +60,8 @@ class LossListener:
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards, not long ago
         self._singles = 0  # steps since then
+        self.zeroing = True  # gradients were zeroed before the last backward that could tell
+        self.grads_kept = False  # before the last backward there were gradients, zeroed or not
         self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
         self.kept_elsewhere = False  # gradients are added up outside of `.grad`, which is cleared for every micro-batch
@@ -88,11 +91,13 @@ class LossListener:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
             if self._judge_clearing and self._observed.grads_not_zeroed is None:
                 self._observed.grads_not_zeroed = not cleared
+                self.zeroing = cleared
             if self.in_step and cleared and self._observed.values:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
         empty = all(gradient is None for _, (gradient, _) in self._before)
+        self.grads_kept = not empty
         if self._observed.values and empty and not (self.in_step or self.kept_elsewhere):
             # What they gave was thrown away before anybody stepped; only the last forward belongs to this backward.
             thrown_away = self._observed.discarded + len(self._observed.values)
@@ -157,10 +162,16 @@ class LossListener:
     def _add(self, losses: Sequence[tuple[float | Tensor, Made]]) -> None:
         """Those of one backward."""
         observed = self._observed
+        observed.forward_missed |= not observed.forwards
         observed.values.append(losses[0][0] if len(losses) == 1 else sum(value for value, _ in losses))
         divisors, origin = losses[0][1]
         observed.divisors.append(divisors)
         observed.origins.append(origin)
+
+    def doubt_zeroing(self, after_step: tuple[nn.Parameter, State]) -> None:
+        """At a fast-path step gradients were unexpectedly there: the next steps are observed until it is known why."""
+        self.zeroing = False
+        self._after_step = [after_step] if after_step[1][0] is not None else []
 
     def enter_fast_path(self) -> None:
         """Fast-path steps follow: what was seen before them says nothing about what comes after."""
@@ -176,6 +187,8 @@ class LossListener:
             self._add(self._coming)
             self._coming = []
         observed, self._observed = self._observed, StepLoss()
+        if observed.forward_missed:
+            observed.forwards = 0  # how many there were is not known
         self._unscaled.clear()
         self._evaluation_done = False
         self._after_step = [(p, _state(p)) for p in self._probes]

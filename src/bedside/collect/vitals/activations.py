@@ -18,7 +18,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.hooks.module_outputs import ModuleCalls, keeping_cost
 from bedside.collect.model.nonlinearities import FUNCTIONS, MODULES
@@ -45,7 +45,7 @@ class Activations(Collector):
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []  # ENTRIES for each output: tuples would keep the garbage collector busy
         self._copies: dict[int, Tensor] = {}  # of those that are known to be overwritten
-        self._forward_begins: nn.Module | None = None
+        self._entered: nn.Module | None = None
         self._plans: dict[nn.Module | None, Plan] = {}  # by the module that was entered
         self._kinds: dict[str, str] = {}
         self._reported_kinds = 0
@@ -62,7 +62,7 @@ class Activations(Collector):
         if self._calls is None:
             self._calls = self._get_to_know()
         self._turn += 1
-        self._forward_begins = forward.module
+        self._entered = forward.module
         self._function_calls.on()
         self._calls.on(forward.module)
         self.hook_seconds += time.perf_counter() - began
@@ -92,7 +92,7 @@ class Activations(Collector):
         self.hook_seconds += keeping_cost() * len(observed.tensors) + time.perf_counter() - began
 
     def _plan(self, observed: Observed) -> Plan:
-        plan = self._plans.get(self._forward_begins)
+        plan = self._plans.get(self._entered)
         if plan is None or observed.overwritten or not plan.fits(observed):
             plan = Plan(observed, self._names)
             self._owners |= dict.fromkeys(plan.owners)
@@ -100,7 +100,7 @@ class Activations(Collector):
             if observed.overwritten:  # next time they are copied, and read
                 self._overwritten |= {(id(observed.modules[at]), observed.functions[at]) for at in observed.overwritten}
             else:
-                self._plans[self._forward_begins] = plan
+                self._plans[self._entered] = plan
         return plan
 
     def detach(self, step: int) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.model.nonlinearities import Numbered
 from bedside.collect.model.parameter_layout import plain_name

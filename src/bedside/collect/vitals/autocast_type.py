@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bedside.collect.collector import Collector, WatchContext
 
 if TYPE_CHECKING:
-    from bedside.collect.hooks.forward_hooks import Forward
+    from bedside.collect.hooks.called_modules import Forward
 
 
 class AutocastType(Collector):

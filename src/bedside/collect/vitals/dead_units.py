@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.hooks.module_outputs import keeping_cost
 from bedside.collect.model.nonlinearities import DYING, Numbered, call_name

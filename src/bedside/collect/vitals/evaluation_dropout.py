@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward, Hook
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.function_calls import FunctionCalls
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.record.run import Event
@@ -36,23 +36,16 @@ class EvaluationDropout(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         self._calls = FunctionCalls((*FUNCTIONS, ATTENTION), self._observed)
-        self._exit_handle: Any = None
         self._looked = 0
         self._found: dict[str, tuple[str, float]] = {}  # where, and by what with which rate
         self._news: list[Event] = []
 
     def forward_begins(self, forward: Forward) -> None:
         evaluates = not forward.training and (forward.validating or not forward.grad)
-        if (
-            not evaluates
-            or self._looked >= MAX_LOOKS
-            or self._exit_handle is not None
-            or self.context.forward_hooks.compiled
-        ):
+        if not evaluates or self._looked >= MAX_LOOKS or self.context.forward_hooks.compiled:
             return
         self._looked += 1
         self._calls.on()
-        self._exit_handle = forward.module.register_forward_hook(Hook(self._stop_sampling), always_call=True)
 
     def _observed(self, name: str, caller: nn.Module | None, args: Any, kwargs: Any, result: Any) -> None:
         if name == ATTENTION[1]:
@@ -64,7 +57,7 @@ class EvaluationDropout(Collector):
         if drops and isinstance(rate, int | float) and rate > 0:
             self._found.setdefault(self._name_of(caller), (name, float(rate)))
 
-    def _stop_sampling(self, *_: Any) -> None:
+    def forward_ended(self, output: Any) -> None:
         self.end()
         if self._found:
             function, rate = next(iter(self._found.values()))
@@ -74,9 +67,6 @@ class EvaluationDropout(Collector):
 
     def end(self) -> None:
         self._calls.off()
-        if self._exit_handle is not None:
-            self._exit_handle.remove()
-            self._exit_handle = None
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.module_spans import ModuleSpans
 from bedside.collect.model.forward_map import ForwardMap
 from bedside.collect.model.parameter_layout import plain_name
@@ -72,6 +72,10 @@ class FirstNonfinite(Collector):
 
     def forward_begins(self, forward: Forward) -> None:
         self._forwards += forward.grad
+
+    def forward_ended(self, output: Any) -> None:
+        if output is not None:
+            self._spans.ended()
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         self._target = (function, prediction, target)

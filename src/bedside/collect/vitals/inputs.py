@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import arrays_in, floating_in, tensors_in
 from bedside.collect.reading.squared_norms import EXACT, as_row, square

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent, trained
 from bedside.record.run import Event
 

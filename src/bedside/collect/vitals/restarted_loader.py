@@ -9,7 +9,6 @@ The one function that is replaced for it, `DataLoader.__iter__`, is put back aft
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from collections.abc import Iterable
@@ -19,7 +18,8 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.hooks.replacement import Replacement
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import fingerprint, first_input
 from bedside.record.run import Event
@@ -31,7 +31,6 @@ SHARE = 0.9  # of them begin with a start
 NOT_THE_USER = frozenset(["accelerate", "composer", "ignite", "lightning", "lightning_fabric", "pytorch_lightning"])
 
 _LISTENING: list[RestartedLoader] = []
-_ORIGINAL: Any = DataLoader.__iter__
 
 
 class RestartedLoader(Collector):
@@ -75,9 +74,9 @@ class RestartedLoader(Collector):
     def end(self) -> None:
         self._done, self.needs_every_step = True, False
         if self in _LISTENING:
+            if len(_LISTENING) == 1:
+                _STARTS.remove()
             _LISTENING.remove(self)
-            if not _LISTENING:
-                DataLoader.__iter__ = _ORIGINAL
 
     def started(self, loader: DataLoader[Any], by: str) -> None:
         """A loader is started by a function of this module."""
@@ -109,14 +108,18 @@ class RestartedLoader(Collector):
 
 
 def _listen(collector: RestartedLoader) -> None:
-    if not _LISTENING:
-        DataLoader.__iter__ = _observed
     _LISTENING.append(collector)
+    _STARTS.install()
 
 
-@functools.wraps(_ORIGINAL)
-def _observed(loader: DataLoader[Any]) -> Any:
-    by = sys._getframe(1).f_globals.get("__name__", "")
-    for collector in _LISTENING:
-        collector.started(loader, by)
-    return _ORIGINAL(loader)
+def _observed(original: Any) -> Any:
+    def __iter__(loader: DataLoader[Any]) -> Any:  # noqa: N807  (it stands in for one)
+        by = sys._getframe(1).f_globals.get("__name__", "")
+        for collector in _LISTENING:
+            collector.started(loader, by)
+        return original(loader)
+
+    return __iter__
+
+
+_STARTS = Replacement(DataLoader, "__iter__", _observed)

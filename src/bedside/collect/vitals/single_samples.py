@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.model.stored import stored
 from bedside.collect.vitals.inputs import first_input

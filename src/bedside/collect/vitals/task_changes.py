@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 

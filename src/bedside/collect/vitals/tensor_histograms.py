@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.hooks.forward_hooks import Forward
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.module_outputs import ModuleCalls
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.reading.device_queue import PendingValue

@@ -38,6 +38,7 @@ from bedside.preflight.checks.state_survives_saving import state_survives_saving
 from bedside.preflight.checks.still_validation import still_validation
 from bedside.preflight.checks.targets_in_range import targets_in_range
 from bedside.preflight.checks.train_mode import train_mode
+from bedside.preflight.checks.updates_arrive import updates_arrive
 from bedside.preflight.checks.weight_decay_targets import weight_decay_targets
 from bedside.preflight.checks.worker_seeds import worker_seeds
 
@@ -64,6 +65,7 @@ CATALOGUE: tuple[Check, ...] = (
     weight_decay_targets,
     state_survives_saving,
     learning_rate,
+    updates_arrive,
     train_mode,
     independent_samples,
     outputs_differ,

@@ -11,7 +11,7 @@ and the model cannot write a sentence. Targets that were not shifted are learned
 ## How it decides
 Where the targets are the input moved by one, one token of one sequence is changed and the batch goes through the model
 again with the same random numbers: no answer before it may change beyond rounding. Where the targets are the input
-itself at `copied` of the places, that is said.
+itself at `copied` of the places, a token is changed, and the answer at its own place may not change.
 
 ## When it is wrong
 Autoencoders over tokens, which are asked to repeat their input by design. Encoder-decoder models are not examined.
@@ -66,6 +66,7 @@ class Limits:
     shortest: int = 4  # tokens of a sequence
     copied: float = 0.99  # of the targets are the input at the same place
     answered: int = 32  # targets at least
+    rounding: float = 1e-5  # of the largest score
 
 
 @check("PRE404", severity=Severity.ERROR, limits=Limits(), needs=[LOSS])
@@ -80,8 +81,10 @@ def causal(setup: Setup, limits: Limits) -> Passed | Finding:
         for axis in (0, 1):
             if bool(is_next_token(table, call.target.detach().cpu(), axis)):
                 return _tried(setup, at, table, call, axis, limits)
-    share = max((_copied(table, call, limits) for _, table in tables), default=0.0)
-    if share >= limits.copied:
+    share, at, table = max(
+        ((_copied(table, call, limits), at, table) for at, table in tables), key=lambda each: each[0]
+    )
+    if share >= limits.copied and _sees_itself(setup, at, table, call, limits):
         return causal.finding(
             f"{percent(share)} of the targets are the input token at the same place: it is learned by copying.",
             severity=Severity.WARNING,
@@ -107,17 +110,8 @@ def _tried(setup: Setup, at: str, table: Tensor, call: Call, axis: int, limits: 
     for module in setup.model.modules():  # statistics of the batch would carry the change to everybody
         if isinstance(module, _BatchNorm):
             module.eval()
-    target, classes = call.target.detach().cpu(), call.prediction.shape[1]
-    changed, place = one_changed(table, target, axis)
-    same_numbers = save_random_state()
-    outputs = []
-    for tokens in (table, changed):
-        same_numbers()
-        with torch.no_grad():
-            outputs.append(_output(setup, at, table, tokens))
-    before, after = (_scores(each, table, classes) for each in outputs)
-    if before is None or after is None:
-        raise NotEnough("one output with scores for every position")
+    changed, place = one_changed(table, call.target.detach().cpu(), axis)
+    before, after = _answers(setup, at, table, changed, call)
     where, earlier, largest, limit = differences(before.movedim(axis, 0), after.movedim(axis, 0), place).tolist()
     numbers = {"position": int(where), "length": table.shape[axis], "changed": int(earlier), "change": largest}
     if not earlier:
@@ -131,6 +125,35 @@ def _tried(setup: Setup, at: str, table: Tensor, call: Call, axis: int, limits: 
         could_also_be=(f"Numerical noise of the kernels (change {number(largest)}, rounding {number(limit)}).",),
         try_=("is_causal=True, or a mask that hides what comes later (torch.triu with diagonal=1).",),
     )
+
+
+def _sees_itself(setup: Setup, at: str, table: Tensor, call: Call, limits: Limits) -> bool:
+    """Whether the answer at a place changes with the token that is given there. A decoder that is taught with the
+    target moves it by one itself."""
+    setup.warm_up(limits.steps)
+    place = int(torch.nonzero(call.target.detach().cpu().reshape(table.shape)[0] >= 0).max())
+    others = table[table != table[0, place]]
+    if not others.numel():
+        return False
+    changed = table.clone()
+    changed[0, place] = others[0]
+    before, after = _answers(setup, at, table, changed, call)
+    apart = (before[0, place] - after[0, place]).abs().max()
+    return bool(apart > limits.rounding * before.abs().max())
+
+
+def _answers(setup: Setup, at: str, table: Tensor, changed: Tensor, call: Call) -> tuple[Tensor, Tensor]:
+    """The scores of every position before and after the change, with the same random numbers."""
+    same_numbers = save_random_state()
+    outputs = []
+    for tokens in (table, changed):
+        same_numbers()
+        with torch.no_grad():
+            outputs.append(_output(setup, at, table, tokens))
+    before, after = (_scores(each, table, call.prediction.shape[1]) for each in outputs)
+    if before is None or after is None:
+        raise NotEnough("one output with scores for every position")
+    return before, after
 
 
 def _output(setup: Setup, at: str, table: Tensor, tokens: Tensor) -> Any:

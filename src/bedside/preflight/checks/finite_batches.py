@@ -1,14 +1,15 @@
 """Inputs and targets hold no NaN and no infinity.
 
 ## What it sees
-NaN or Inf in the tensors of the first batches, training and validation.
+NaN or Inf in the tensors of the batches, training and validation.
 
 ## Why it matters
 One NaN in a target makes the loss NaN, the gradients NaN and, one step later, every weight NaN.
 
 ## How it decides
-Every number of the first batches is looked at. If the loss of such a batch is finite all the same, the model or the
-loss takes care of it (a mask, a missing value), and it is a note.
+Every number of one pass over each loader is looked at, for up to `seconds` seconds (ten times as long in full depth).
+If the loss of such a batch is finite all the same, the model or the loss takes care of it (a mask, a missing value),
+and it is a note.
 
 ## When it is wrong
 A NaN in a part of the batch that nobody uses is a note, not a failure.
@@ -32,6 +33,7 @@ PRE201 finite-batches: batch[0] of training batch 0 holds 1 NaN, in row 5.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -41,41 +43,46 @@ from torch import Tensor
 
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.setup import Setup
+from bedside.preflight.setup import FETCHED, Setup
 from bedside.training.batches import named_tensors, rows_in
+from bedside.training.loader import readable
 from bedside.training.nonfinite.values import is_finite, readable_values
-from bedside.wording import count, listed, plural
+from bedside.wording import count, listed
 
 
 @dataclass(frozen=True)
 class Limits:
-    """One is too many: nothing to set."""
+    seconds: float = 5.0  # for reading each part in fast depth; the first batches are always read
 
 
 @check("PRE201", severity=Severity.ERROR, limits=Limits())
 def finite_batches(setup: Setup, limits: Limits) -> Passed | Finding:
-    splits = {"training": setup.batches}
-    if setup.val_loader is not None:
-        splits["validation"] = setup.val_batches
-    tensors = 0
-    for split, batches in splits.items():
-        for place, batch in enumerate(batches):
-            tensors += sum(1 for _ in named_tensors(batch))
+    seconds = limits.seconds * (10 if setup.depth == "full" else 1)
+    splits = {"training": setup.train_loader} | (
+        {"validation": setup.val_loader} if setup.val_loader is not None else {}
+    )
+    looked: dict[str, int] = {}
+    for split, loader in splits.items():
+        began = time.perf_counter()
+        for place, batch in enumerate(readable(loader)):
+            looked[split] = place + 1
             for at, what, rows in _problems(batch):
-                survives = _loss_is_finite(setup, batch)
-                return finite_batches.finding(
-                    f"{at} of {split} batch {place} holds {what}{rows}"
-                    + (", and the loss is finite all the same." if survives else "."),
-                    severity=Severity.NOTE if survives else None,
-                    confidence=0.99,
-                    where=[at],
-                    evidence={"split": split, "batch": place},
-                    try_=(
-                        "Drop or repair these rows; a division by a standard deviation of zero is the usual source.",
-                    ),
-                )
-    looked = " and ".join(f"{plural(len(each), f'{split} batch')}" for split, each in splits.items())
-    return finite_batches.passed(f"{looked.replace('batchs', 'batches')}: every number is finite", tensors=tensors)
+                return _finding(setup, batch, f"{at} of {split} batch {place} holds {what}{rows}", at)
+            if place + 1 >= FETCHED and time.perf_counter() - began > seconds:
+                break
+    said = " and ".join(f"{count(many)} {split} batch{'es' if many != 1 else ''}" for split, many in looked.items())
+    return finite_batches.passed(f"{said}: every number is finite", **looked)
+
+
+def _finding(setup: Setup, batch: Any, message: str, at: str) -> Finding:
+    survives = _loss_is_finite(setup, batch)
+    return finite_batches.finding(
+        message + (", and the loss is finite all the same." if survives else "."),
+        severity=Severity.NOTE if survives else None,
+        confidence=0.99,
+        where=[at],
+        try_=("Drop or repair these rows; a division by a standard deviation of zero is the usual source.",),
+    )
 
 
 def _problems(batch: Any) -> Iterator[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ and answers differently depending on who sits beside. In production, alone in it
 The first batch goes through the model twice in evaluation mode, the second time with its last quarter replaced by
 copies of the first samples. No other answer may change by more than `rounding` of the largest one. BatchNorm is the
 allowed exception: in evaluation mode it does not look at the batch. Models that are given one graph, or whose outputs
-have no row for each sample, are not examined.
+have no row for each sample or are drawn at random, are not examined.
 
 ## When it is wrong
 Models that are meant to compare the samples of a batch with each other.
@@ -32,9 +32,11 @@ PRE402 independent-samples: 8 of 8 samples are answered differently when 8 other
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _NormBase
@@ -70,6 +72,10 @@ def independent_samples(setup: Setup, limits: Limits) -> Passed | Finding:
     end = max(1, rows // 4)  # at both ends, since a recurrence over the samples has a direction
     exchanged = [*range(end, 2 * end), *range(end, rows - end), *range(end, 2 * end)]
     before, after = _answers(setup, range(rows), rows), _answers(setup, exchanged, rows)
+    torch.rand(1), random.random(), np.random.random()  # other numbers from here on
+    again = _answers(setup, range(rows), rows)
+    if before is not None and again is not None and not torch.allclose(before, again, rtol=1e-3):
+        raise NotEnough("answers that draw no random numbers (mixup, sampling)")
     if before is None or after is None or before.shape != after.shape:
         raise NotEnough("outputs with a row for each sample, and no other dimension of that length")
     fresh, kept = 2 * end, rows - 2 * end

@@ -8,8 +8,8 @@ again and again; a loader that reads its data set from front to back.
 A network that sees all of class 0, then all of class 1, learns the last class it saw. The loss looks good throughout.
 
 ## How it decides
-The targets of the first batches against all of them together. Sorted batches and a batch that repeats are failures; a
-loader that merely does not shuffle is a note.
+The targets of the first batches against all of them together. Sorted batches are a failure, and so is a batch that
+repeats though the data set has more; a loader that merely does not shuffle is a note.
 
 ## When it is wrong
 Data whose order matters: a stream, one long text, a curriculum.
@@ -32,11 +32,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch.utils.data import DataLoader
+
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.lab.representative import unrepresentative
 from bedside.preflight.base import Passed, check
-from bedside.preflight.loading import is_random, is_sequential
+from bedside.preflight.loading import is_random, is_sequential, last_batch_size
 from bedside.preflight.setup import Setup
 
 
@@ -47,15 +49,18 @@ class Limits:
 
 @check("PRE501", severity=Severity.WARNING, limits=Limits())
 def shuffled_training(setup: Setup, limits: Limits) -> Passed | Finding:
+    loader = setup.train_loader
     batches = setup.training.batches.first(max(limits.fewest, len(setup.batches)))
     if len(batches) < limits.fewest:
         raise NotEnough("more than one batch in a pass")
     if odd := unrepresentative(setup.loss, batches):
-        said = odd if odd.startswith("every") else f"The first {len(batches)} {odd}"
-        return _finding(f"{said[0].upper()}{said[1:]}.", None)
-    if is_sequential(setup.train_loader):
+        if odd.startswith("every"):  # one batch again and again may be the whole data set, on purpose
+            more = isinstance(loader, DataLoader) and (last_batch_size(loader) or 0) < len(loader.sampler)
+            return _finding("Every batch is the same one.", None if more else Severity.NOTE)
+        return _finding(f"The first {len(batches)} {odd}.", None)
+    if is_sequential(loader):
         return _finding("The training loader reads its data set from front to back, in every epoch.", Severity.NOTE)
-    how = "a random sampler" if is_random(setup.train_loader) else type(setup.train_loader).__name__
+    how = "a random sampler" if is_random(loader) else type(loader).__name__
     return shuffled_training.passed(f"{how}; {len(batches)} batches alike", batches=len(batches))
 
 

@@ -1,0 +1,156 @@
+"""The modules that the user calls: what each call was given, and how many calls a usual step has.
+
+Some models are not called at the root: a LightningModule calls its network, a GAN its two halves. Then the modules that
+really are called from outside are found by observing all of them for one step.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+import torch
+from torch import nn
+from torch._dynamo.eval_frame import OptimizedModule
+
+from bedside.collect.hooks.call_slot import SLOT, CallSlot, is_compiling, is_tracing, leave, stand
+from bedside.collect.model.parameter_layout import WRAPPERS
+
+Begins = Callable[["CalledModule", Any, Any], None]
+Ended = Callable[["CalledModule", Any], None]
+
+
+class Forward:
+    """One forward pass as it came in: the module (inside its wrappers), its arguments, and the modes of the moment."""
+
+    __slots__ = ("args", "autocast", "grad", "kwargs", "module", "training", "validating")
+
+    def __init__(self, called: CalledModule, args: Any, kwargs: Any, *, grad: bool, validating: bool) -> None:
+        self.module = called.core
+        self.args = args
+        self.kwargs = kwargs
+        self.grad = grad
+        self.validating = validating
+        self.training = called.core.training
+        self.autocast = autocast_now()
+
+
+class CalledModule(CallSlot):
+    """A module that the user calls. At fast-path steps usual training forwards are only counted, and the arguments of
+    the last one are kept."""
+
+    def __init__(self, module: nn.Module, begins: Begins, ended: Ended) -> None:
+        super().__init__(module)
+        self.core = unwrapped(module)
+        self.args: Any = None
+        self.kwargs: Any = None
+        self.autocast: Any = ()  # of the last training forward that was reported
+        self.usual: bool | None = None  # at fast-path steps: the mode of a training forward, which is not reported
+        self.skipped = 0  # forwards of this step that were not reported
+        self.counted = 0  # training forwards of this step that were
+        self.usual_count = 0  # the least there were in a step: more than that are no usual step's
+        self.thread = 0  # that trains, at fast-path steps
+        self.observers: list[Callable[[nn.Module, Any], None]] = []  # of the output of the call under way
+        self._begins, self._ended = begins, ended
+        stand(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling() or is_tracing():
+            return self.call(args, kwargs)
+        if (
+            self.usual is self.core.training
+            and self.skipped < self.usual_count
+            and torch.is_grad_enabled()
+            and get_ident() == self.thread
+        ):
+            self.skipped += 1
+            self.args = args
+            self.kwargs = kwargs
+            return self.call(args, kwargs)
+        output = None
+        try:
+            self._begins(self, args, kwargs)
+            output = self.call(args, kwargs)
+            for observe in self.observers:
+                observe(self.module, output)
+            return output
+        finally:
+            self._ended(self, output)
+
+    def enter_fast_path(self, usual: bool | None, thread: int) -> None:
+        """This is the mode of a training forward, and the thread it runs in."""
+        self.usual, self.thread = usual, thread
+
+    def leave_fast_path(self) -> None:
+        self.usual = None
+
+    def close(self) -> None:
+        leave(self)
+
+    def forget(self) -> None:
+        self.args = self.kwargs = None
+        self.skipped = 0
+
+
+class Search:
+    """For one step, every module of the model says when it is called; those that none of the others called are the
+    ones that the user calls."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.found: dict[int, nn.Module] = {}
+        self.depth = 0
+        self._slots = [_SearchSlot(module, self) for module in model.modules()]
+
+    def start(self) -> None:
+        for slot in self._slots:
+            stand(slot)
+
+    def stop(self) -> None:
+        for slot in self._slots:
+            leave(slot)
+
+
+class _SearchSlot(CallSlot):
+    def __init__(self, module: nn.Module, search: Search) -> None:
+        super().__init__(module)
+        self._search = search
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling() or is_tracing():
+            return self.call(args, kwargs)
+        search = self._search
+        if search.depth == 0:
+            search.found[id(self.module)] = self.module
+        try:
+            search.depth += 1
+            return self.call(args, kwargs)
+        finally:
+            search.depth -= 1
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """The module inside DDP, torch.compile and their like."""
+    while True:
+        inner = next((module._modules[name] for name in WRAPPERS if name in module._modules), None)
+        if inner is None or len(module._modules) != 1:
+            return module
+        module = inner
+
+
+def is_compiled(module: nn.Module) -> bool:
+    call = module.__dict__.get(SLOT)
+    while isinstance(call, CallSlot):
+        call = call.next
+    return isinstance(module, OptimizedModule) or call is not None
+
+
+def compiled_wrappers(model: nn.Module) -> list[nn.Module]:
+    """`torch.compile(model)` that was called before watching began leaves no mark on the model itself."""
+    return [o for o in gc.get_objects() if type(o) is OptimizedModule and o._modules.get("_orig_mod") is model]
+
+
+def autocast_now() -> tuple[tuple[str, torch.dtype], ...]:
+    """The autocast regions we are in: device type and dtype."""
+    return tuple((kind, torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind))

@@ -1,0 +1,66 @@
+"""The hooks around `optimizer.step`. Putting them on and taking them off may be repeated and interrupted at any line.
+
+They are found by themselves in the optimizer's own tables: a handle that was not yet kept when an interrupt came would
+leave its hook behind for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch.optim import Optimizer
+
+from bedside.collect.hooks.nested_steps import without_nested_steps
+
+StepHook = Callable[[Optimizer, Any, Any], None]
+
+
+class OptimizerHooks:
+    """`before` can be left out for a while: where nothing is read before a step, its end tells as much."""
+
+    def __init__(self, optimizers: Sequence[Optimizer], before: StepHook, after: StepHook) -> None:
+        self._before, self._after = before, after
+        self._hooked = [self._hooks_of(each) for each in optimizers]
+
+    def install(self) -> None:
+        for optimizer, _, after in self._hooked:
+            if not _is_in(optimizer._optimizer_step_post_hooks, after):
+                optimizer.register_step_post_hook(after)
+        self.install_before()
+
+    def install_before(self) -> None:
+        for optimizer, before, _ in self._hooked:
+            if not _is_in(optimizer._optimizer_step_pre_hooks, before):
+                optimizer.register_step_pre_hook(before)
+
+    def remove_before(self) -> None:
+        for optimizer, before, _ in self._hooked:
+            _take_out(optimizer._optimizer_step_pre_hooks, before)
+
+    def remove(self) -> None:
+        self.remove_before()
+        for optimizer, _, after in self._hooked:
+            _take_out(optimizer._optimizer_step_post_hooks, after)
+
+    def replace(self, old: Optimizer, new: Optimizer) -> None:
+        """Another optimizer in the place of one. Its step is under way: `install_before` is for its next."""
+        self._hooked.append(self._hooks_of(new))
+        new.register_step_post_hook(self._hooked[-1][2])
+        for optimizer, before, after in self._hooked:
+            if optimizer is old:
+                _take_out(old._optimizer_step_pre_hooks, before)
+                _take_out(old._optimizer_step_post_hooks, after)
+        self._hooked = [each for each in self._hooked if each[0] is not old]
+
+    def _hooks_of(self, optimizer: Optimizer) -> tuple[Optimizer, StepHook, StepHook]:
+        return optimizer, without_nested_steps(self._before, optimizer), without_nested_steps(self._after, optimizer)
+
+
+def _is_in(hooks: dict[int, Any], hook: Any) -> bool:
+    return any(each is hook for each in hooks.values())
+
+
+def _take_out(hooks: dict[int, Any], hook: Any) -> None:
+    for key in [key for key, each in hooks.items() if each is hook]:
+        del hooks[key]
