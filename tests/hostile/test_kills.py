@@ -10,7 +10,6 @@ from tests.hostile.kills import PACES, kill_after
 
 from bedside.record.sqlite.writer import Store
 
-
 ATTEMPTS = 3
 
 

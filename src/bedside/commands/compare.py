@@ -1,4 +1,4 @@
-"""`bedside compare A B`: where two runs part, and what was set differently."""
+"""`bedside compare A B`: where two runs diverge, and what was set differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PART = 1  # exit code, as `diff` has it
 UNCLEAR = 2
 
 
-@click.command(short_help="Say where two runs part, and what was set differently.")
+@click.command(short_help="Say where two runs diverge, and what was set differently.")
 @click.argument("a")
 @click.argument("b")
 @click.option(

@@ -8,14 +8,26 @@ from tests.monitor.ranks.launched import launched
 import bedside
 from bedside.record.sqlite.reader import open_run
 
+ATTEMPTS = 3
+
+
+def lost_ranks(folder):
+    return [each for each in bedside.diagnose(folder).findings if each.code == "DST104"]
+
 
 def lost(folder):
-    [finding] = [each for each in bedside.diagnose(folder).findings if each.code == "DST104"]
+    [finding] = lost_ranks(folder)
     return finding
 
 
 def test_a_killed_rank_is_named_with_its_last_step(tmp_path):
-    launched(tmp_path, "killed", check=False)
+    # A launcher that ends the others before they notice leaves records that do not say who went first, and no finding.
+    for attempt in range(ATTEMPTS):
+        tmp_path = tmp_path / str(attempt)
+        tmp_path.mkdir()
+        launched(tmp_path, "killed", check=False)
+        if lost_ranks(tmp_path / "killed"):
+            break
     finding = lost(tmp_path / "killed")
     assert finding.where == ("rank 1",)
     assert "was killed" in finding.message

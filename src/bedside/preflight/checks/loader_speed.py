@@ -23,7 +23,7 @@ On another machine than the one that trains, and where other programs are busy.
 >>> class Slow:
 ...     def __iter__(self):
 ...         for _ in range(6):
-...             time.sleep(0.05)
+...             time.sleep(0.2)
 ...             yield examples(16)
 >>> answer = examined(loader_speed, train_loader=Slow())
 >>> print(str(answer).partition(" of the time")[0][:50])

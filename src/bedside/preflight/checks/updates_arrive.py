@@ -42,7 +42,7 @@ from bedside.wording import listed, number, percent
 
 @dataclass(frozen=True)
 class Limits:
-    share: float = 0.5  # of the weights: in healthy runs of the zoo less than a tenth is lost
+    share: float = 0.5  # of the weights: when most of a step is rounded away, the rest is another step
 
 
 @check("PRE307", severity=Severity.WARNING, limits=Limits(), needs=[GRADIENT, OPTIMIZER])
