@@ -99,3 +99,10 @@ def test_a_model_that_is_trained_on_may_stay_where_it_was():
     there_and_back = np.r_[np.linspace(0, 3e-4, 30), np.linspace(3e-4, 0, 270)]
     (finding,) = stuck_from_start.check(a_run(loss=flat(1.87, noise=0.05), lr=there_and_back))
     assert finding.severity == Severity.NOTE
+
+
+def test_stays_silent_when_a_policy_learned_although_its_loss_rose():
+    loss = np.r_[np.linspace(-10, 2, 100), np.full(300, 1.3)] + 0.1 * np.sin(np.arange(400))
+    rate = [0.0, 0.0, 0.05, 0.4, *[1.0] * 16]
+    assert isinstance(stuck_from_start.examine(a_run(loss=loss, success_rate=rate)), NotExamined)
+    assert stuck_from_start.examine(a_run(loss=loss))

@@ -25,6 +25,9 @@ _REWARD = re.compile(
 )
 
 
+_TASK_DONE = re.compile(r"(?:^|_)(?:success|win)(?:_|$)")  # of an agent; with a loss of either sign, one that explores
+
+
 def training_loss(run: Run) -> Series:
     """The training loss per step, or per epoch where only that was logged; may be empty."""
     return run.loss or run.series("loss_epoch")
@@ -43,6 +46,15 @@ def validation_metrics(run: Run) -> list[Series]:
         series
         for series in run.matching("val/")
         if series and not is_loss(series.vital) and goes_up(series.vital) is not None
+    ]
+
+
+def rewards(run: Run) -> list[Series]:
+    """Metrics of the training itself that should rise: a reward, a success rate."""
+    return [
+        series
+        for vital in run.vitals
+        if not vital.startswith("val/") and goes_up(vital) is True and (series := run.series(vital))
     ]
 
 
@@ -109,7 +121,9 @@ def is_surrogate(run: Run) -> bool:
     said = run.config.get("loss_falls")
     if isinstance(said, bool):
         return not said
-    return run.config.get("objective") == "reward" or _has_surrogate_signs(tuple(run.vitals))
+    if run.config.get("objective") == "reward" or _has_surrogate_signs(tuple(run.vitals)):
+        return True
+    return any(_TASK_DONE.search(vital) for vital in run.vitals) and bool((run.loss.finite().values < 0).any())
 
 
 @lru_cache(maxsize=4)  # a dozen rules ask about the same run

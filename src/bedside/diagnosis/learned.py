@@ -12,7 +12,7 @@ from functools import cached_property
 
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
-from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
+from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
@@ -136,8 +136,7 @@ class Learned:
     @cached_property
     def metrics(self) -> list[Curve]:
         """Accuracies, error rates, rewards: whatever has a known better direction and is no loss."""
-        rewards = [] if self.meant_to_fall else [vital for vital in self.run.vitals if _is_reward(vital)]
-        return self._curves([*validation_metrics(self.run), *map(self.run.series, rewards)])
+        return self._curves([*validation_metrics(self.run), *([] if self.meant_to_fall else rewards(self.run))])
 
     @property
     def every(self) -> list[Curve]:
@@ -194,7 +193,3 @@ class Learned:
         if goes_up(series.vital):
             return Curve(Series(series.vital, series.owner, finite.steps, -finite.values), self.limits, turned=True)
         return Curve(finite, self.limits, turned=False)
-
-
-def _is_reward(vital: str) -> bool:
-    return not vital.startswith("val/") and goes_up(vital) is True

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import called, loss_to_fall, validation_metrics
+from bedside.analysis.losses import called, loss_to_fall, rewards, validation_metrics
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, trend
 from bedside.analysis.untrained_signs import Sign, signs_of_ignorance
@@ -131,7 +131,7 @@ def _first_level(series: Series, means: Values, limits: Limits) -> float:
 
 
 def _metric_improved(run: Run) -> bool:
-    for metric in validation_metrics(run):
+    for metric in [*validation_metrics(run), *rewards(run)]:
         slope = trend(metric)
         if slope.significant() and (slope.change > 0) == goes_up(metric.vital):
             return True
