@@ -11,7 +11,7 @@ from benchmarks.cost.worker import make
 from benchmarks.cost.workloads import build
 from torch.autograd import backward as untouched
 
-from bedside.collect.reading.updates import TRUST
+from bedside.collect.reading.updates import TRUSTED_STEPS
 
 
 @pytest.fixture
@@ -40,13 +40,15 @@ def test_weights_that_moved_meanwhile_are_remembered_anew(training, monkeypatch)
     one = NormsEveryStep()
     one.start(training)
     with one.monitor:
-        for _ in range(2 * TRUST):
+        for _ in range(2 * TRUSTED_STEPS):
             make(one, training, one.monitor.step, 30)
             with one.away(training):
                 make(Watcher(), training, 0, 2)
             one.resumed(0.0)
         (reader,) = one.monitor._steps._readers.values()
-        assert reader._moved._trust == TRUST, "else they are copied before every step from then on, which costs more"
+        assert reader._moved._trust == TRUSTED_STEPS, (
+            "else they are copied before every step from then on, which costs more"
+        )
 
 
 def test_hooks_of_others_come_back(training):

@@ -92,7 +92,9 @@ def _answer(each: Rule, run: Run) -> list[Finding] | NotExamined:
 def _stopped_listening(run: Run) -> list[str]:
     """What the monitor could not watch to the end, in the reader's words."""
     return [
-        f"bedside stopped listening at step {event.step} ({event.data.get('error', '')}); please report it."
+        f"bedside stopped listening at step {event.step} ({error}); please report it."
+        if (error := event.data.get("error"))
+        else f"bedside was interrupted at step {event.step}; what followed was not watched."
         for event in run.events_of("switched_off")
         if event.data.get("all")
     ]

@@ -668,7 +668,7 @@ class Monitor:
         self._detach()
         if isinstance(interrupt, KeyboardInterrupt) and not self._closed:
             with suppress(Exception):
-                self._events.switched_off(where, self._off)
+                self._events.interrupted()
 
     def _switch_off(self, where: str, error: Exception) -> None:
         self._off = f"{where}: {type(error).__name__}: {error}"

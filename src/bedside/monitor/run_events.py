@@ -80,6 +80,11 @@ class RunEvents:
         self.note("blind", {"model": name})
         warn_safely(str(said))
 
+    def interrupted(self) -> None:
+        """By Ctrl-C, while our own code ran: nothing of ours is broken, but what follows is not watched."""
+        self.note("switched_off", {"where": "", "error": "", "all": True})
+        warn_safely(f"bedside was interrupted at step {self._next_step()}; what follows is not watched.", stacklevel=5)
+
     def switched_off(self, where: str, why: str) -> None:
         """All of the monitor was."""
         self.note("switched_off", {"where": where, "error": why, "all": True})

@@ -85,3 +85,25 @@ def test_a_decoder_that_is_given_its_target_is_seen_beside_the_source(tmp_path):
 
     run = watched(model, optimizer, tmp_path, body, steps=5)
     assert {event.data["same"] for event in run.events_of("answers_in_place")} == {1.0}
+
+
+def test_a_model_that_computes_its_own_loss_is_given_its_target_by_right(tmp_path):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = nn.Embedding(20, 8), nn.Linear(8, 20)
+
+        def forward(self, ids, targets):
+            return nn.functional.cross_entropy(self.head(self.embed(ids)).flatten(0, 1), targets.flatten())
+
+    model = Own()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+
+    def body(step, monitor):
+        ids = torch.randint(0, 20, (8, 7))
+        optimizer.zero_grad()
+        model(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, steps=5)
+    assert max(event.data["same"] for event in run.events_of("answers_in_place")) < 0.5

@@ -223,3 +223,14 @@ def test_the_balance_of_yes_or_no_targets_is_told_and_no_chance_level(tmp_path):
     )
     assert run.series("label_share_max").last == pytest.approx(49 / 50)
     assert not {"classes", "label_entropy"} & set(run.config)
+
+
+def test_the_constant_targets_of_a_critic_are_no_labels(tmp_path):
+    run = train(
+        tmp_path,
+        lambda step: (torch.randn(50, 30), torch.full((50, 1), float(step % 2))),
+        steps=12,
+        loss=F.binary_cross_entropy_with_logits,
+        model=nn.Linear(30, 1),
+    )
+    assert not run.series("label_share_max")

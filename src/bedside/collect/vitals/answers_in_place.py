@@ -33,6 +33,7 @@ class AnswersInPlace(Collector):
         super().__init__(context)
         self._due = False
         self._forward: Forward | None = None
+        self._inside = False  # a forward is under way: a loss computed now gets its target as one of the inputs
         self._looked = 0
         self._waiting: list[tuple[int, PendingValue]] = []
 
@@ -41,7 +42,10 @@ class AnswersInPlace(Collector):
 
     def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
-            self._forward = forward
+            self._forward, self._inside = forward, True
+
+    def forward_ended(self, output: Any) -> None:
+        self._inside = False
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         forward = self._forward
@@ -54,7 +58,8 @@ class AnswersInPlace(Collector):
             self._due, self._forward = False, None
             self._looked += 1
             answers = target.detach().reshape(-1)
-            both = torch.stack([compared(table.reshape(-1), answers) for table in tables])  # a decoder has two of them
+            given = tables[:1] if self._inside else tables  # a decoder has two, and may be given its own target
+            both = torch.stack([compared(table.reshape(-1), answers) for table in given])
             self._waiting.append((self.context.step, self.queue.put(both.amax(0))))
 
     def detach(self, step: int) -> None:

@@ -96,6 +96,10 @@ class Labels(Collector):
 
     def rows(self) -> Iterable[RowSet]:
         waiting, self._waiting = self._waiting, []
+        if self._yes_or_no and not self._all.any():
+            # The parts of a critic's loss have targets of one kind each: only of batches with both something is known.
+            mixed = [place for place, (_, pending, _) in enumerate(waiting) if (pending.numbers > 0).all()]
+            waiting = waiting[mixed[0] :] if mixed else []
         if waiting:
             values = np.stack([self._take_in(pending.numbers, labels) for _, pending, labels in waiting])
             yield RowSet("labels", [(vital, "") for vital in VITALS], [step for step, _, _ in waiting], values)
