@@ -19,6 +19,7 @@ from calibration_page import calibration_page
 from cost_tables import costs
 from front_numbers import front_numbers
 from lab_pages import lab_pages, lab_table
+from page_costs import page_costs
 from preflight_numbers import preflight_numbers
 from zoo_pages import zoo_page
 
@@ -56,6 +57,7 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
     filled = {
         "README.md": {"numbers": front_numbers(root)},
         "docs/lab.md": {"experiments": lab_table()},
+        "docs/pages.md": {"costs": page_costs(root / "benchmarks/results/pages.csv")},
         "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
         "docs/logs.md": {"formats": formats_sentence()},
         "docs/preflight.md": {"checks": checks_table(), "numbers": preflight_numbers(root / PREFLIGHT)},
