@@ -13,12 +13,17 @@ def page_costs(table: Path) -> str:
     live = [row for row in rows if row["part"] == "live"]
     tools = list(dict.fromkeys(row["what"].partition(", ")[0] for row in live))
     whats = list(dict.fromkeys(row["what"].partition(", ")[2] for row in live))
-    numbers = {row["what"]: f"{float(row['number']):,.3g} {row['unit']}" for row in live}
+    numbers = {row["what"]: _shown(row) for row in live}
     tools.sort(key=lambda tool: tool != "bedside")
     lines = [f"| {live[0]['of']} | {' | '.join(tools)} |", "|---|" + "---|" * len(tools)]
     lines += [f"| {what} | {' | '.join(numbers.get(f'{tool}, {what}', '') for tool in tools)} |" for what in whats]
     load = [row for row in rows if row["part"] == "load"]
     if load:
         lines += ["", f"| {load[0]['of']} | |", "|---|---|"]
-        lines += [f"| {row['what']} | {float(row['number']):,.3g} {row['unit']} |" for row in load]
+        lines += [f"| {row['what']} | {_shown(row)} |" for row in load]
     return "\n".join(lines)
+
+
+def _shown(row: dict[str, str]) -> str:
+    value = float(row["number"])
+    return f"{value:,.0f} {row['unit']}" if value >= 100 else f"{value:.3g} {row['unit']}"
