@@ -44,8 +44,8 @@ def _page(rows: Sequence[Row], fresh: Sequence[Row], strangers: Path) -> Iterato
     seeds = ", ".join(str(seed) for seed in sorted({row.seed for row in rows}))
     healthy, sick = (sum(row.sick is wanted for row in rows) for wanted in (False, True))
     yield (
-        f"\nThe table that tests compare with: {sick} sick and {healthy} healthy trainings on seeds {seeds}. Most of its\n"
-        "rows were judged by the rules of the landing before; specimens that are newer by today's:\n"
+        f"\nThe table that tests compare with: {sick} sick and {healthy} healthy trainings on seeds {seeds}.\n"
+        "Most of its rows were judged by the rules of the version before; specimens that are newer by today's:\n"
     )
     yield from _numbers(rows)
     yield from _strangers(strangers)
