@@ -79,13 +79,12 @@ def _strangers(table: Path) -> Iterator[str]:
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
-        rows += [{**row, "half": "at_first_sight", "twin_alarms": ""} for row in csv.DictReader(file)]
+        rows += csv.DictReader(file)
     for half in ("in_sight", "held_out", "at_first_sight", "fresh"):
         mine = [row for row in rows if row["half"] == half]
         caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))
         healthy, twins = sum(row["verdict"] == "healthy" for row in mine), sum(bool(row["twin_alarms"]) for row in mine)
-        alarmed = "not kept" if half == "at_first_sight" else twins
-        yield f"| {half.replace('_', ' ')} | {len(mine)} | {caught} | {exact} | {healthy} | {alarmed} |"
+        yield f"| {half.replace('_', ' ')} | {len(mine)} | {caught} | {exact} | {healthy} | {twins} |"
 
 
 def _numbers(rows: Sequence[Row]) -> Iterator[str]:
