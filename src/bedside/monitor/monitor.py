@@ -34,7 +34,7 @@ from bedside.collect.reading.partial_updates import PARTS
 from bedside.collect.sampling.budget import ALARM_SHARE, UNTIMED_FACTOR, Budget
 from bedside.collect.sampling.flush_timing import Flushes
 from bedside.collect.sampling.intervals import FULL_STEPS, Intervals
-from bedside.collect.step.fast_path import FastPath
+from bedside.collect.step.fast_path import FastPath, StepEnd
 from bedside.collect.step.fast_path_control import FastPathControl
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.loss_by_category import REPORT_INTERVAL as REPORT_CATEGORIES
@@ -178,9 +178,7 @@ class Monitor:
         if described:
             recorder.join_ranks(described)
         self._step_rows = step_rows = StepRows(recorder.rows, by_parameter=by_parameter)
-        self.fast_path = FastPath(
-            self.leave_fast_path, self._step_begins, self._step_ended, self._fast_path_ended, self._reading_failed
-        )
+        self.fast_path = FastPath()
         self._losses = losses = LossListener(judge_clearing=len(self.optimizers) == 1)
         self._steps = steps = StepListener(
             self.optimizers,
@@ -202,7 +200,7 @@ class Monitor:
         self._flushes = Flushes()
         self._looked_over = self._flushes.last
         self._flusher = Flusher(recorder, self._events, context, step_rows, self._collectors, self._categories)
-        self._optimizer_hooks = OptimizerHooks(self.optimizers, self.fast_path.before_step, self._after_step)
+        self._optimizer_hooks = OptimizerHooks(self.optimizers, self._before_step, self._after_step)
         self._fast_path_control = FastPathControl(
             self.fast_path,
             context,
@@ -220,7 +218,7 @@ class Monitor:
             context, self._gradient_order, steps, step_rows, self._events.coverage, self.leave_fast_path
         )
         step_rows.start_counting(layout)
-        self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self.fast_path.before_step)
+        self._rebuilt = RebuiltOptimizers(self.optimizers, self._adopt, self._before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
         self._handles: list[Any] = []
         try:
@@ -529,12 +527,38 @@ class Monitor:
     def after_scaler_step(self, scaler: Any, optimizer: Any) -> None:
         self._scaling.after(optimizer)
 
+    def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook; not at fast-path steps at which nothing is read."""
+        fast_path = self.fast_path
+        if fast_path.active:
+            if fast_path.takes_step_begin():
+                if fast_path.error is not None:
+                    self._reading_failed()
+                return
+            self.leave_fast_path()
+        self._step_begins(optimizer, args, kwargs)
+
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The optimizer's hook, at all steps."""
         try:
-            self.fast_path.after_step(optimizer, args, kwargs)
+            answer = self.fast_path.takes_step_end()
+            if answer:
+                self._not_skipped(answer, optimizer, args, kwargs)
         except KeyboardInterrupt as interrupt:
             self._interrupted("step", interrupt)
             raise
+
+    def _not_skipped(self, answer: StepEnd, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """The fast path did not take the step that is over, or it was the last that it takes."""
+        if answer is StepEnd.LAST:
+            self._fast_path_ended()
+        elif answer is StepEnd.FAILED:
+            self._reading_failed()
+        else:
+            if answer is StepEnd.LEAVE:
+                self.leave_fast_path()
+                self._step_begins(optimizer, args, kwargs)
+            self._step_ended(optimizer, args, kwargs)
 
     @_unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
@@ -626,9 +650,11 @@ class Monitor:
         self._recorder.commit()
         return self._recorder.recorded()
 
-    def _reading_failed(self, error: Exception) -> None:
+    def _reading_failed(self) -> None:
         """Reading at a fast-path step failed; as with `_unharmed`, the training goes on."""
-        self._switch_off("quiet step", error)
+        error, self.fast_path.error = self.fast_path.error, None
+        if error is not None:
+            self._switch_off("quiet step", error)
 
     def _still_open(self, call: str) -> None:
         if self._closed:

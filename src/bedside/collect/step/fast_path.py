@@ -12,14 +12,19 @@ It is taken where the loop is plain (see `fast_path_control.py`): one optimizer,
 closure. Whatever is out of the ordinary *leaves the fast path*: an evaluation, a second backward, a loss that is not
 finite, another monitor. Whoever is taken off the fast path gets what it missed of the step, so that the numbers are the
 same with and without fast-path steps.
+
+The fast path is asked and answers; it calls nobody. It is asked by the monitor, which owns the optimizer's hooks, and by
+the replaced torch functions (`hooks/torch_patches.py`). Where it does not take a moment, the fast path is left and the
+full reading is done.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from threading import get_ident
 from typing import Any
 
@@ -37,6 +42,19 @@ CHECK_INTERVAL = 16  # one step in so many is timed, to know what fast-path step
 clock = time.perf_counter
 State = tuple[Tensor | None, int]
 Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a call over all gradients
+
+
+class StepEnd(IntEnum):
+    """What the fast path has to say when an optimizer's step is over. The usual answer is 0: nothing is left to do."""
+
+    TAKEN = 0
+    LAST = 1  # it was taken, and it is the last one: something is due again
+    LEAVE = 2  # it is no fast-path step after all, and its beginning was not observed
+    OFF = 3  # the fast path is not active: an ordinary step
+    FAILED = 4  # reading it failed; see `error`
+
+
+TAKEN, LAST, LEAVE, OFF, FAILED = StepEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +79,13 @@ class FastPath:
     """Observes the fast-path steps, and whether an optimizer's step is one. `on`: this is one of them."""
 
     __slots__ = (
-        "_after", "_began", "_begun", "_called_modules", "_check_closely", "_clips", "_deadline", "_ended", "_ends",
-        "_epoch", "_failed", "_first", "_grads_kept", "_layout", "_leave_fast_path", "_losses", "_on_cpu",
-        "_optimizer", "_probe", "_rates", "_reader", "_readings", "_room", "_step_begins", "_step_ended", "_timed",
-        "_turn", "active", "call", "clip", "loss", "not_zeroed", "spent", "thread", "unconfirmed",
+        "_after", "_began", "_begun", "_called_modules", "_check_closely", "_clips", "_deadline", "_ends", "_epoch",
+        "_first", "_grads_kept", "_layout", "_losses", "_on_cpu", "_optimizer", "_probe", "_rates", "_reader",
+        "_readings", "_room", "_timed", "_turn", "active", "call", "clip", "error", "loss", "not_zeroed", "spent",
+        "thread", "unconfirmed",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        leave_fast_path: Callable[[], None],
-        step_begins: Callable[[Optimizer, Any, Any], None],
-        step_ended: Callable[[Optimizer, Any, Any], None],
-        over: Callable[[], None],
-        failed: Callable[[Exception], None],
-    ) -> None:
+    def __init__(self) -> None:
         self.active = False
         self.loss: float | Tensor | None = None  # of this step, once known; perhaps of another model's backward
         self.unconfirmed: tuple[float | Tensor, Tensor, int] | None = (
@@ -83,9 +94,7 @@ class FastPath:
         self.call: tuple[str, Any, Any] | None = None  # of a loss function: its name and arguments, until backward
         self.clip: Clip | None = None
         self.spent = 0.0  # seconds, since the budget was last updated
-        self._leave_fast_path = leave_fast_path
-        self._step_begins, self._step_ended = step_begins, step_ended  # of steps off the fast path
-        self._ended, self._failed = over, failed
+        self.error: Exception | None = None  # why reading at a fast-path step failed
         self._reader: Reader | None = None
         self._first, self._began = 0, 0.0
         self._epoch: float | None = None
@@ -160,12 +169,12 @@ class FastPath:
     # The moments, in the order of the loop.
 
     def takes_backward(self, tensors: Any, gradient: Any) -> bool:
-        """Whether this backward is the one that a fast-path step has; otherwise it leaves the fast path."""
+        """Whether this backward is the one that a fast-path step has; otherwise the fast path has to be left, unless it
+        belongs to another thread."""
         if get_ident() != self.thread:
             return False
         second = self.loss is not None and self.own_loss is not None
         if second or gradient is not None or type(tensors) is not Tensor:
-            self._leave_fast_path()
             return False
         began = clock() if self._timed else 0.0
         if self._on_cpu:
@@ -173,7 +182,6 @@ class FastPath:
             if type(value) is not float:
                 value = reading(tensors) if tensors.numel() == 1 else math.nan
             if value - value != 0:
-                self._leave_fast_path()
                 return False
         else:
             value = tensors.detach()
@@ -182,7 +190,6 @@ class FastPath:
             self.loss, self.unconfirmed = value, None
         elif not self._grads_kept or (old is self._after[0] and old._version == self._after[1]):
             self.not_zeroed = True  # or zeroed in another way than before; whoever observes the next steps will know
-            self._leave_fast_path()
             return False
         else:
             self.unconfirmed = (value, old, old._version)
@@ -221,22 +228,22 @@ class FastPath:
         """The loss of this step, unless it was somebody else's: then our gradient is still none."""
         return self.loss if self._probe.grad is not None else None
 
-    def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook; not at fast-path steps at which nothing is read."""
-        if self.active:
-            if self.loss is not None and self._probe.grad is not None:
-                self._begun = True
-                if self._reader is not None:
-                    self._read_before(self._reader)
-                return
-            self._leave_fast_path()  # no backward of ours came before it
-        self._step_begins(optimizer, args, kwargs)
+    def takes_step_begin(self) -> bool:
+        """Asked while it is active, at steps whose beginning is observed: whether a backward of ours came before it;
+        otherwise the fast path has to be left. What failed is in `error`."""
+        if self.loss is None or self._probe.grad is None:
+            return False
+        self._begun = True
+        if self._reader is not None:
+            self._read_before(self._reader)
+        return True
 
-    def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook, at all steps; a fast-path step is noted."""
-        unusual = self._check_closely or self.loss is None or self._probe.grad is None
-        if unusual and not self._is_fast(optimizer, args, kwargs):
-            return
+    def takes_step_end(self) -> StepEnd:
+        """Asked at all steps, also where it is not active; a fast-path step is noted."""
+        if self._check_closely or self.loss is None or self._probe.grad is None:  # not taken for granted
+            refused = self._refuses_step_end()
+            if refused:
+                return refused
         now = clock()
         groups = self._optimizer.param_groups
         self._losses.append(self.loss)
@@ -256,27 +263,23 @@ class FastPath:
         self._turn = turn = (self._turn + 1) % CHECK_INTERVAL  # over stretches of any length
         self._timed = turn == 1
         self._check_closely = turn == 0 or self._grads_kept or self._reader is not None
-        if count >= self._room or now >= self._deadline:
-            self._ended()
+        return LAST if count >= self._room or now >= self._deadline else TAKEN
 
-    def _is_fast(self, optimizer: Optimizer, args: Any, kwargs: Any) -> bool:
-        """Whether the step that is over was a fast-path step, where that is not taken for granted; otherwise whoever
-        should hear of it is notified."""
+    def _refuses_step_end(self) -> StepEnd:
+        """Why the step that is over was no fast-path step; `TAKEN` if it was one."""
         begun, self._begun = self._begun, False
-        if self.active and not begun and (self.loss is None or self._probe.grad is None):
-            self._leave_fast_path()  # no backward of ours came before it, and its beginning was not observed
-            self._step_begins(optimizer, args, kwargs)
         if not self.active:
-            self._step_ended(optimizer, args, kwargs)
-            return False
-        return self._reader is None or self._read_after(self._reader)
+            return OFF
+        if not begun and (self.loss is None or self._probe.grad is None):
+            return LEAVE  # no backward of ours came before it
+        return TAKEN if self._reader is None or self._read_after(self._reader) else FAILED
 
     def _read_before(self, reader: Reader) -> None:
         began = clock()
         try:
             reader.before(self._first + len(self._ends))
         except Exception as error:
-            self._failed(error)
+            self.error = error
         self.spent += clock() - began
 
     def _read_after(self, reader: Reader) -> bool:
@@ -285,7 +288,7 @@ class FastPath:
         try:
             self._readings.append(reader.after(self._first + len(self._ends)))
         except Exception as error:
-            self._failed(error)
+            self.error = error
             return False
         self.spent += clock() - began
         return True
