@@ -19,6 +19,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.collect.hooks import torch_patches
 from bedside.collect.hooks.call_slot import SLOT, STANDING
+from bedside.collect.reading.squared_norms import SquaredNorms
 from bedside.collect.sampling import budget as budget_module
 
 OURS = str(Path(bedside.__file__).parent)
@@ -179,3 +180,18 @@ def test_an_interrupt_at_any_line_harms_nothing(which, tmp_path, monkeypatch):
         assert weights.isfinite().all()
         assert not torch.equal(weights, program.model[0].weight), "it trains on"
     assert hit >= 0.5 * len(chosen)  # how many lines there are depends on the clock, too
+
+
+def test_an_interrupt_while_norms_are_read_leaves_gradients_on():
+    parameters = list(nn.Linear(6, 8).parameters())
+    norms = SquaredNorms(parameters)
+    norms.squares(parameters)
+    with Interrupt() as counted:
+        norms.squares(parameters)
+    assert counted.lines > 5
+    for at in range(1, counted.lines + 1):
+        with Interrupt(at), pytest.raises(KeyboardInterrupt):
+            norms.squares(parameters)
+        tracked = (2 * parameters[0]).requires_grad
+        torch.set_grad_enabled(True)
+        assert tracked, f"interrupted at line {at}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -49,3 +50,8 @@ class NoGradients:
 
     def __exit__(self, *_: object) -> None:
         torch._C._set_grad_enabled(self._before)
+
+
+# The same for copies into buffers of our own, at every step. It is entered and left by machine code, so that Ctrl-C
+# cannot come between the end of the work and the moment at which gradients are computed again.
+below_autograd: Callable[[], AbstractContextManager[Any]] = getattr(torch._C, "_AutoDispatchBelowAutograd", NoGradients)

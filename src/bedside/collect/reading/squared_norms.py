@@ -26,7 +26,7 @@ from torch import Tensor
 from bedside.collect.model.shards import is_sharded, local
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
-from bedside.collect.reading.nested_tensors import NoGradients
+from bedside.collect.reading.nested_tensors import below_autograd
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
 BUNDLE = 8  # tensors with rows of one length: for fewer, one call that copies each is as quick
@@ -113,7 +113,7 @@ class SquaredNorms:
     def _gather(self, tensors: Sequence[Tensor | None]) -> None:
         """The small ones into the buffer."""
         try:
-            with NoGradients():
+            with below_autograd():
                 for members, target in self._bundles:
                     torch.cat(members(tensors), out=target)
         except (TypeError, RuntimeError):  # one is missing, or sparse
@@ -166,7 +166,7 @@ def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
     """Copy a list of tensors in one call; where there is none, zeros."""
     if not into:
         return
-    with NoGradients():
+    with below_autograd():
         try:
             torch._foreach_copy_(into, tensors)
         except (TypeError, RuntimeError):  # one is missing, or sparse
