@@ -193,3 +193,29 @@ def test_a_tiny_training_loss_makes_no_gap():
     run = a_run(loss=np.geomspace(2.3, 0.0008, 400), val_loss=np.geomspace(2.2, 0.07, 10))
     for question in differential(run, [primary("overconfident")]):
         assert not any("times" in sign for each in question.hypotheses for sign in each.speaks_for)
+
+
+def one_module(norms):
+    """What speaks for and against one module out of scale, in a run that diverges with these gradient norms."""
+    run = a_run(loss=calm_then([3.0] * 200), grad_norm=norms, relative_update_norm=0.05)
+    [question] = differential(run, [primary("diverging-loss", 200)])
+    [cause] = [each for each in question.hypotheses if each.name == "one-module"]
+    return cause
+
+
+def test_a_module_that_carries_nearly_all_of_the_gradient_is_suspected():
+    cause = one_module({"a": 1.0, "b": 0.1})  # 99 % of the squared norm
+    assert any("a carried 99 %" in sign for sign in cause.speaks_for)
+    assert not cause.speaks_against
+
+
+def test_a_module_that_carries_most_of_the_gradient_is_neither_suspected_nor_cleared():
+    cause = one_module({"a": 1.0, "b": 0.5})  # 80 % of the squared norm
+    assert not cause.speaks_for
+    assert not cause.speaks_against
+
+
+def test_gradients_that_are_shared_among_modules_speak_against_one_of_them():
+    cause = one_module({"a": 1.0, "b": 0.9, "c": 0.9})  # 38 % of the squared norm
+    assert not cause.speaks_for
+    assert any("no module carried more than" in sign for sign in cause.speaks_against)

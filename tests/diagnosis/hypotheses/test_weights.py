@@ -30,3 +30,13 @@ def test_a_cause_that_only_wins_because_others_lose_is_not_told():
 
 def test_one_decisive_sign_outweighs_two_hints():
     assert weighed([cause("a", HINT, HINT), cause("b", DECISIVE)], None)[0].name == "b"
+
+
+def test_three_hints_weigh_more_than_one_strong_sign_and_less_than_a_decisive_one():
+    assert weighed([cause("a", HINT, HINT, HINT), cause("b", STRONG)], None)[0].name == "a"
+    assert weighed([cause("a", HINT, HINT, HINT), cause("b", DECISIVE)], None)[0].name == "b"
+
+
+def test_one_hint_leaves_two_causes_open_and_a_decisive_sign_settles_them():
+    assert weighed([cause("a", HINT), cause("b")], None)[0].weight < 0.75
+    assert weighed([cause("a", DECISIVE), cause("b")], None)[0].weight > 0.9

@@ -1,6 +1,6 @@
 """Where several causes fit: which there are, what the run says for and against each, and the test that would decide.
 
-One question a file; `weighing.py` says how signs become weights, `../deciding.py` holds the tests.
+One question per file; `weights.py` turns signs into weights, and `../experiments.py` holds the tests.
 """
 
 from __future__ import annotations
