@@ -1,5 +1,7 @@
 """How programs print what they train: a style turns a History into the files of a log folder."""
 
+# ruff: noqa: E501 (one case, one printed line: one line)
+
 from __future__ import annotations
 
 import csv
@@ -371,7 +373,26 @@ def episodes(history: History) -> Files:
 STYLES: dict[str, Style] = {
     style.__name__: style
     for style in (
-        tqdm, logger, accuracy_only, json_lines, keras, fairseq, markdown, nested, summary, gappy_csv, epoch_csv, notebook,
-        nanogpt, imagenet, hf_printed, perplexity_only, mm, class_table, gan_prints, rollouts, episodes,
+        tqdm,
+        logger,
+        accuracy_only,
+        json_lines,
+        keras,
+        fairseq,
+        markdown,
+        nested,
+        summary,
+        gappy_csv,
+        epoch_csv,
+        notebook,
+        nanogpt,
+        imagenet,
+        hf_printed,
+        perplexity_only,
+        mm,
+        class_table,
+        gan_prints,
+        rollouts,
+        episodes,
     )
-}  # fmt: skip
+}
