@@ -3,11 +3,11 @@
     python benchmarks/printed_logs.py [--half in_sight] [--details] [NAME ...]      some two minutes
     python benchmarks/printed_logs.py --keep FOLDER      leave the logs there, with the curves' ends in curves.txt
 
-The trainings in printed_logs/cases.py are real (their noise is not drawn), the faults are those of printed_logs/, and each
-is printed in one of twenty styles and read back from the file. A sick log is *caught* when an error or a warning is one
-that an expert would accept, *exact* when it names what is wrong; findings of rules in preview count. Every second case
-is held out: its logs are not looked at while rules or readers are changed. The figures go to results/printed_logs.csv;
-what was said before anything was changed is kept in results/printed_logs_first_sight.csv.
+The trainings in printed_logs/cases.py are real (their noise is not drawn), each is printed in one of some twenty
+styles and read back from the file. A sick log is *caught* when an error or a warning is one that an expert would
+accept, *exact* when it names what is wrong; findings of rules in preview count. Every second case is held out: its logs
+are not to be looked at while rules or readers are changed. The figures go to results/printed_logs.csv; what was said
+before anything was changed is kept in results/printed_logs_first_sight.csv.
 """
 
 from __future__ import annotations

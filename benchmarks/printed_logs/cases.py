@@ -3,8 +3,6 @@
 Every second case of each list is held out: rule writers look at the others only.
 """
 
-# ruff: noqa: E501 (one case, one printed line: one line)
-
 from __future__ import annotations
 
 import math
