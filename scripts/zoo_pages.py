@@ -74,17 +74,19 @@ def _strangers(table: Path) -> Iterator[str]:
         "sight, and scored on the other. The third set was written last, by somebody who had not read the rules, in\n"
         "mechanisms that the others lack. *At first sight* is what today's predecessor said of them, before any rule\n"
         "was changed for them (two programs that turned out to do no harm are left out): the figure to expect where\n"
-        "nobody had anything like it in mind. *Fresh* is from after that.\n"
+        "nobody had anything like it in mind. *Fresh* is from after that. The second round was written in the same\n"
+        "way and then divided between the two halves, so its programs are scored there as the rules are now.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
         rows += csv.DictReader(file)
-    for half in ("in_sight", "held_out", "at_first_sight", "fresh"):
+    names = {"at_first_sight": "at first sight, first round", "at_first_sight_2": "at first sight, second round"}
+    for half in ("in_sight", "held_out", "at_first_sight", "at_first_sight_2", "fresh"):
         mine = [row for row in rows if row["half"] == half]
         caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))
         healthy, twins = sum(row["verdict"] == "healthy" for row in mine), sum(bool(row["twin_alarms"]) for row in mine)
-        yield f"| {half.replace('_', ' ')} | {len(mine)} | {caught} | {exact} | {healthy} | {twins} |"
+        yield f"| {names.get(half, half.replace('_', ' '))} | {len(mine)} | {caught} | {exact} | {healthy} | {twins} |"
 
 
 def _numbers(rows: Sequence[Row]) -> Iterator[str]:

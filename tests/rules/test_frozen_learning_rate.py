@@ -55,3 +55,22 @@ def test_speaks_when_the_scheduler_drives_an_optimizer_that_takes_no_step():
     [found] = frozen_learning_rate.check(a_run(loss=[2.0] * 400, lr=1e-3, config={"schedulers": [made]}))
     assert "on another optimizer than the one that takes the steps" in found.message
     assert found.try_ == ("Make the scheduler from the optimizer that takes the steps.",)
+
+
+WARM = [1e-3 * min(1.0, (k + 1) / 30) for k in range(300)]
+
+
+def test_speaks_when_a_schedule_by_hand_moves_the_first_group_alone():
+    [found] = frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr={"": WARM, "group_1": 1e-6}))
+    assert "Parameter group 1 keeps a learning rate of 1e-6" in found.message
+
+
+def test_speaks_when_it_is_the_first_group_that_is_left_behind():
+    [found] = frozen_learning_rate.check(a_run(loss=[2.0] * 300, lr={"": 1e-6, "group_1": WARM}))
+    assert found.evidence["group"] == 0
+
+
+@pytest.mark.parametrize("other", [0.0, 1e-4, [rate / 1000 for rate in WARM]])
+def test_stays_silent_over_groups_frozen_slower_or_scheduled_alike(other):
+    run = a_run(loss=[2.0] * 300, lr={"": WARM, "group_1": other}, config={"schedulers": []})
+    assert not frozen_learning_rate.check(run)

@@ -11,7 +11,9 @@ schedulers lower the rate when they are made, so that a forgotten `step()` also 
 The rate is constant over `steps` steps or more, although a scheduler was made and never stepped (in a finished run, or
 one that is past its first epoch), or one was stepped `calls` times whose optimizer is not the one that takes the steps
 but holds the same weights, or one that changes the rate at every call was stepped all the time (then it belongs to
-another optimizer), or the log's settings name a schedule that is not constant.
+another optimizer), or the log's settings name a schedule that is not constant. Or one parameter group follows a
+schedule and another keeps, for the whole run, a rate below `left` of what that schedule reached: a schedule written by
+hand that sets the first group alone. A rate of exactly zero is a way to freeze, and is let be.
 
 ## When it is wrong
 Schedulers that wait for a metric, or for a step that this run does not reach.
@@ -41,6 +43,7 @@ from bedside.analysis.schedule import SAME, planned_steps, schedulers
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.vocabulary import EPOCH, LOSS, LR
 from bedside.rules.base import rule
 from bedside.wording import number, steps
@@ -62,12 +65,17 @@ ALWAYS_MOVING = (
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
     calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
+    left: float = 0.01  # of the schedule's peak: rates per group on purpose (layer-wise decay, a head) differ by less
+    swing: float = 2.0  # highest over lowest rate: what follows a schedule at all
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
 
 
 @rule("LRS105", severity=Severity.WARNING, needs=[LR], limits=Limits())
 def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     rates = run.series(LR.name).finite()
+    if left := _left_behind(run, limits):
+        yield _of_a_group(run, *left)
+        return
     made = schedulers(run)
     if not made:
         raise NotEnough("to know of a scheduler")
@@ -92,6 +100,40 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
             if "another optimizer" in why
             else "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs).",
             "Make the scheduler from the optimizer that takes the steps.",
+        ),
+    )
+
+
+def _left_behind(run: Run, limits: Limits) -> tuple[Series, Series] | None:
+    """A parameter group whose rate never changes, far below the peak of a group whose rate follows a schedule."""
+    groups = [each for series in run.of(LR.name) if (each := series.finite())]
+    groups = [
+        each for each in groups if each.last_step - each.first_step + 1 >= limits.steps and each.values.min() >= 0
+    ]
+    moving = [each for each in groups if each.values.max() > limits.swing * each.values.min()]
+    still = [each for each in groups if np.ptp(each.values) <= SAME * each.values.max() and each.values.max() > 0]
+    if not moving or not still:
+        return None
+    leader = max(moving, key=lambda each: float(each.values.max()))
+    slowest = min(still, key=lambda each: each.last)
+    return (slowest, leader) if slowest.last < limits.left * leader.values.max() else None
+
+
+def _of_a_group(run: Run, still: Series, moving: Series) -> Finding:
+    number_of = int(still.owner.removeprefix("group_")) if still.owner.startswith("group_") else 0
+    return frozen_learning_rate.finding(
+        f"Parameter group {number_of} keeps a learning rate of {number(still.last)} at all "
+        f"{steps(still.last_step - still.first_step + 1, run.axis)}, while that of another group follows a schedule "
+        f"up to {number(float(moving.values.max()))}.",
+        first_step=still.first_step,
+        last_step=still.last_step,
+        confidence=0.8,
+        evidence={"rate": still.last, "peak_of_the_schedule": float(moving.values.max()), "group": number_of},
+        series=[still.key, moving.key, LOSS.name],
+        could_also_be=("A part that is fine-tuned at a small, constant rate on purpose.",),
+        try_=(
+            "Set the rate of every group: for group in optimizer.param_groups: group['lr'] = rate.",
+            "Make the optimizer with the peak rate, and let a LambdaLR multiply it in all groups.",
         ),
     )
 
