@@ -28,3 +28,9 @@ def test_is_silent_where_the_loss_got_what_it_takes():
 
 def test_cannot_tell_from_a_log():
     assert isinstance(mismatched_loss.examine(a_run(loss=[2.0] * 50)), NotExamined)
+
+
+def test_says_that_an_exponential_is_taken_twice():
+    [found] = mismatched_loss.check(seen(function="exp", made_by="exp"))
+    assert "given the output of another exp" in found.message
+    assert "log_input=False" in found.try_[0]

@@ -3,7 +3,8 @@
 ## What it sees
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
 `cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss`, a softmax before
-`kl_div`.
+`kl_div`, and an exponential before a loss that takes the exponential itself, as `poisson_nll_loss` does unless it is
+told otherwise.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
@@ -52,7 +53,10 @@ TAKES = {
     "binary_cross_entropy_with_logits": "scores",
     "nll_loss": "logarithms of probabilities",
     "kl_div": "logarithms of probabilities",
+    "exp": "logarithms",
 }
+# What the function is called in a sentence, where it has no name of its own.
+CALLED = {"exp": "The exponential in the loss"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     for event in run.events_of("loss_input")[:1]:
         function, made_by = str(event.data["function"]), str(event.data["made_by"])
         yield mismatched_loss.finding(
-            f"{function} takes {TAKES[function]} and is given the output of a {made_by}: {_meaning(run, function)}.",
+            f"{CALLED.get(function, function)} takes {TAKES[function]} and is given the output of "
+            f"{'another' if function == 'exp' else 'a'} {made_by}: {_meaning(run, function)}.",
             first_step=event.step,
             last_step=max(event.step, run.steps - 1),
             confidence=0.95,
@@ -86,10 +91,14 @@ def _meaning(run: Run, function: str) -> str:
         return f"the loss cannot fall{floor}"
     if function == "binary_cross_entropy_with_logits":
         return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
+    if function == "exp":
+        return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
 
 
 def _remedy(function: str, made_by: str) -> str:
+    if function == "exp":
+        return "Let the network end without the exp, or tell the loss: poisson_nll_loss(..., log_input=False)."
     if function in ("nll_loss", "kl_div"):
         instead = "cross_entropy" if function == "nll_loss" else "kl_div of log_softmax"
         return f"Give it torch.log_softmax(scores, dim=1), or use F.{instead} on the scores themselves."

@@ -59,3 +59,17 @@ def test_what_a_loss_function_should_not_be_given_is_told_once(loss, expected, t
 )
 def test_what_it_takes_is_not_worth_a_word(loss, tmp_path):
     assert seen(loss, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "twice"),
+    [
+        (lambda rate, count: F.poisson_nll_loss(rate.unsqueeze(1), count.unsqueeze(1)), True),
+        (lambda rate, count: F.poisson_nll_loss(rate, count, log_input=False), False),
+        (lambda rate, count: F.poisson_nll_loss(rate.log(), count), False),
+        (lambda rate, count: (1 - (-rate).exp() + 1e-6).log().mean(), False),  # complementary log-log
+    ],
+)
+def test_an_exponential_upon_an_exponential_is_seen(loss, twice):
+    rate = torch.zeros(4, requires_grad=True).exp()
+    assert exponential_twice(loss(rate, torch.ones(4))) is twice

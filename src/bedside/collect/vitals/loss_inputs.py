@@ -1,13 +1,14 @@
 """What the loss function was given: the graph of the first predictions tells which operation made them.
 
 `cross_entropy` takes a softmax itself, `nll_loss` and `kl_div` want logarithms; none of them can tell that it was given
-something else. The last operation before the loss, but for those that only reshape, says it.
+something else. The last operation before the loss, but for those that only reshape, says it. A loss of counts or rates
+takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -43,6 +44,10 @@ UNWANTED = {
 }
 
 
+NEAR = 8  # nodes between the loss and what it is made of: mean, difference, weights, division
+WIDEST = 64  # nodes at one distance: beyond, it is no longer the loss but the model
+
+
 class LossInputs(Collector):
     """Looks at the first predictions that a loss function is given."""
 
@@ -67,6 +72,16 @@ class LossInputs(Collector):
             facts = {"function": function, "made_by": made_by}
             self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
 
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        looked = self._looked.get("exp", 0)
+        if looked >= MAX_LOOKS:
+            return
+        self._looked["exp"] = looked + 1
+        if any(exponential_twice(each) for each in ([tensors] if isinstance(tensors, Tensor) else tensors)):
+            self._looked["exp"] = MAX_LOOKS
+            facts = {"function": "exp", "made_by": "exp"}
+            self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
+
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
         return news
@@ -80,12 +95,37 @@ def maker(tensor: Tensor) -> str:
     >>> maker(scores.softmax(1).squeeze().view(-1))
     'Softmax'
     """
-    node = tensor.grad_fn
+    return _operation(tensor.grad_fn)
+
+
+def exponential_twice(loss: Any) -> bool:
+    """Whether a loss takes, near its end, the exponential of what is an exponential already.
+
+    >>> import torch
+    >>> rate = torch.zeros(3, requires_grad=True).exp()
+    >>> count = torch.ones(3)
+    >>> poisson = torch.nn.functional.poisson_nll_loss
+    >>> exponential_twice(poisson(rate, count)), exponential_twice(poisson(rate, count, log_input=False))
+    (True, False)
+    """
+    level = [loss.grad_fn] if isinstance(loss, Tensor) and loss.grad_fn is not None else []
+    for _ in range(NEAR):
+        for node in level:
+            if node.name().startswith("ExpBackward") and _operation(node.next_functions[0][0]) == "Exp":
+                return True
+        level = [following for node in level for following, _ in node.next_functions if following is not None]
+        if not level or len(level) > WIDEST:
+            break
+    return False
+
+
+def _operation(node: Any) -> str:
+    """The operation of this node, or of the one whose numbers it only reshapes."""
     for _ in range(MAX_SHAPING):
         if node is None:
             return ""
-        name = node.name().partition("Backward")[0]
-        if name not in SHAPING:
+        name = str(node.name()).partition("Backward")[0]
+        if name not in SHAPING or not node.next_functions:
             return name
         node = node.next_functions[0][0]
     return ""
