@@ -8,6 +8,8 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
+from bedside.collect.vitals.loss_inputs import exponential_twice
+
 LABELS = torch.tensor([0, 2, 1, 0, 2])
 BITS = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])
 SPREAD = torch.full((5, 3), 1 / 3)
