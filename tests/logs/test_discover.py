@@ -206,3 +206,12 @@ def test_a_file_that_breaks_a_reader_does_not_end_the_walk(tmp_path, monkeypatch
 
     monkeypatch.setattr(tree, "FORMATS", (replace(table.FORMAT, recognises=recognises),))
     assert [run.name for run in tree.find_runs(tmp_path)] == [f"{tmp_path}/good.csv"]
+
+
+def test_a_missing_log_is_answered_with_what_lies_there_but_not_with_hidden_files(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "run_1.csv").write_text("step,loss\n0,1\n")
+    with pytest.raises(NoSuchPath, match="does not exist") as missing:
+        load(tmp_path / "run_2.csv")
+    assert "run_1.csv" in missing.value.expected
+    assert ".git" not in missing.value.expected

@@ -108,7 +108,8 @@ def read_run(found: RunFiles, mapping: Mapping[str, str] | None = None) -> Run:
 
 def _no_such_path(place: Path) -> NoSuchPath:
     parent = place.parent if place.parent.is_dir() else Path()
-    names = [each.name for each in sorted(parent.iterdir())[:200]] if parent.is_dir() else []
+    inside = sorted(parent.iterdir()) if parent.is_dir() else []
+    names = [each.name for each in inside if not each.name.startswith(".")][:200]  # nobody keeps runs in .git
     from bedside.errors import nearest_first
 
     near = f", such as {nearest_first(place.name, names, 3)}" if names else ""
