@@ -106,7 +106,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _left_behind(run: Run, limits: Limits) -> tuple[Series, Series] | None:
     """A parameter group whose rate never changes, far below the peak of a group whose rate follows a schedule."""
-    groups = [each for series in run.of(LR.name) if (each := series.finite())]
+    groups = [each for series in (run.series(LR.name), *run.of(LR.name)) if (each := series.finite())]
     groups = [
         each for each in groups if each.last_step - each.first_step + 1 >= limits.steps and each.values.min() >= 0
     ]
