@@ -108,3 +108,16 @@ def test_speaks_when_an_absolute_error_stays_far_above_the_deviation_of_the_targ
     (finding,) = loss_at_chance.check(a_run(loss=crawling, config={"target_deviation": 640.0}))
     assert "times the mean absolute deviation of the targets" in finding.message
     assert not list(loss_at_chance.check(a_run(loss=crawling, config={"target_deviation": 2600.0})))
+
+
+@pytest.mark.parametrize("seed", [12, 46])  # of sixty draws, those whose blocks range over more than 4 σ
+def test_noise_alone_does_not_hide_that_the_targets_have_nothing_to_do_with_the_inputs(seed):
+    loss = np.random.default_rng(seed).chisquare(256, size=2500) / 256  # squared errors of 256 fresh numbers a batch
+    assert loss_at_chance.check(a_run(loss=loss, config={"target_variance": 1.0}))
+
+
+def test_stays_silent_when_the_same_noise_lies_on_a_loss_that_falls_below_the_variance():
+    for seed in range(12):
+        noise = np.random.default_rng(seed).chisquare(256, size=2500) / 256
+        loss = noise * np.linspace(1.0, 0.8, 2500)
+        assert loss_at_chance.check(a_run(loss=loss, config={"target_variance": 1.0})) == []

@@ -34,3 +34,9 @@ def test_says_that_an_exponential_is_taken_twice():
     [found] = mismatched_loss.check(seen(function="exp", made_by="exp"))
     assert "given the output of another exp" in found.message
     assert "log_input=False" in found.try_[0]
+
+
+def test_says_that_a_loss_divides_by_bare_scores():
+    [found] = mismatched_loss.check(seen(function="division", made_by="convolution"))
+    assert "a sum of what is never negative and is given the output of a convolution" in found.message
+    assert "sigmoid" in found.try_[0]

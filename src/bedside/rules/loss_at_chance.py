@@ -74,7 +74,7 @@ class Limits:
     lower: float = 0.05  # of the level: a model that was ever this much better has learned something
     start: float = 0.5  # of the level above it, for a recognised one: untrained heads begin a little above ln K
     steady: float = 0.02  # of the level: the spread of the last third, where its noise is less
-    noise: float = 4.0  # σ of one block: the range of a dozen blocks of pure noise
+    noise: float = 5.0  # σ of one block: the range of a dozen blocks of pure noise is below it 98 times in 100
     most_noise: float = 0.1  # of the level: more is no level to sit on
     evaluations: int = 5  # of the validation loss: as many as make a curve
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing

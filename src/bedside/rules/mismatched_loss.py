@@ -4,12 +4,13 @@
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
 `cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss`, a softmax before
 `kl_div`, and an exponential before a loss that takes the exponential itself, as `poisson_nll_loss` does unless it is
-told otherwise.
+told otherwise. A loss that divides by a sum of bare scores, as a Dice loss does where the sigmoid was forgotten.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
-lower end: they grow for ever. The network learns in spite of it, slowly, and the curve looks like a hard problem.
+lower end: they grow for ever. A sum of bare scores passes through zero, where a quotient leaps from one end to the
+other. The network learns in spite of it, slowly, and the curve looks like a hard problem.
 
 ## How it decides
 It reads the graph of the first predictions; operations that only change the shape are looked through.
@@ -54,9 +55,10 @@ TAKES = {
     "nll_loss": "logarithms of probabilities",
     "kl_div": "logarithms of probabilities",
     "exp": "logarithms",
+    "division": "a sum of what is never negative",
 }
 # What the function is called in a sentence, where it has no name of its own.
-CALLED = {"exp": "The exponential in the loss"}
+CALLED = {"exp": "The exponential in the loss", "division": "The division in the loss"}
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,16 @@ def _meaning(run: Run, function: str) -> str:
         return f"the loss cannot fall{floor}"
     if function == "binary_cross_entropy_with_logits":
         return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
+    if function == "division":
+        return "scores of either sign add up to anything, zero too, and the loss has no lower end"
     if function == "exp":
         return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
 
 
 def _remedy(function: str, made_by: str) -> str:
+    if function == "division":
+        return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
     if function == "exp":
         return "Let the network end without the exp, or tell the loss: poisson_nll_loss(..., log_input=False)."
     if function in ("nll_loss", "kl_div"):

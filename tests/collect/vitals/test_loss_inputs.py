@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.vitals.loss_inputs import exponential_twice
+from bedside.collect.vitals.loss_inputs import divided_by_scores, exponential_twice
 
 LABELS = torch.tensor([0, 2, 1, 0, 2])
 BITS = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])
@@ -75,3 +75,27 @@ def test_what_it_takes_is_not_worth_a_word(loss, tmp_path):
 def test_an_exponential_upon_an_exponential_is_seen(loss, twice):
     rate = torch.zeros(4, requires_grad=True).exp()
     assert exponential_twice(loss(rate, torch.ones(4))) is twice
+
+
+def overlap(p, mask):
+    return 1 - ((2 * (p * mask).sum(1) + 1) / (p.sum(1) + mask.sum(1) + 1)).mean()
+
+
+def test_an_overlap_of_bare_scores_is_seen_as_a_division_by_them(tmp_path):
+    assert seen(lambda scores: overlap(scores, torch.ones(5, 3)), tmp_path) == [("division", "linear layer")]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda scores: overlap(scores.sigmoid(), torch.ones_like(scores)),
+        lambda scores: overlap(scores.softmax(1), torch.ones_like(scores)),
+        lambda scores: overlap(scores.relu(), torch.ones_like(scores)),
+        lambda scores: (scores.square().sum(1) / (scores.square().sum(1) + 1)).mean(),
+        lambda scores: (scores / scores.norm(dim=1, keepdim=True)).mean(),
+        lambda scores: scores.square().sum() / len(scores),
+        lambda scores: (scores.exp() / scores.exp().sum(1, keepdim=True)).mean(),
+    ],
+)
+def test_a_division_by_what_is_never_negative_is_not_worth_a_word(loss):
+    assert divided_by_scores(loss(torch.nn.Linear(3, 4)(torch.randn(5, 3)))) == ""

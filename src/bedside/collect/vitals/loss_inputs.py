@@ -3,12 +3,14 @@
 `cross_entropy` takes a softmax itself, `nll_loss` and `kl_div` want logarithms; none of them can tell that it was given
 something else. The last operation before the loss, but for those that only reshape, says it. A loss of counts or rates
 takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
+And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of bare scores may be
+zero and of either sign.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -73,14 +75,21 @@ class LossInputs(Collector):
             self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
-        looked = self._looked.get("exp", 0)
+        looked = self._looked.get("graph", 0)
         if looked >= MAX_LOOKS:
             return
-        self._looked["exp"] = looked + 1
-        if any(exponential_twice(each) for each in ([tensors] if isinstance(tensors, Tensor) else tensors)):
-            self._looked["exp"] = MAX_LOOKS
-            facts = {"function": "exp", "made_by": "exp"}
+        self._looked["graph"] = looked + 1
+        for each in [tensors] if isinstance(tensors, Tensor) else tensors:
+            divides_by = divided_by_scores(each)
+            if exponential_twice(each):
+                facts = {"function": "exp", "made_by": "exp"}
+            elif divides_by:
+                facts = {"function": "division", "made_by": divides_by}
+            else:
+                continue
+            self._looked["graph"] = MAX_LOOKS
             self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
+            return
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
@@ -108,15 +117,55 @@ def exponential_twice(loss: Any) -> bool:
     >>> exponential_twice(poisson(rate, count)), exponential_twice(poisson(rate, count, log_input=False))
     (True, False)
     """
+    return any(
+        node.name().startswith("ExpBackward") and _operation(node.next_functions[0][0]) == "Exp"
+        for node in _near_the_end(loss)
+    )
+
+
+def divided_by_scores(loss: Any) -> str:
+    """The layer by whose bare answers, added up over several of them, a loss divides near its end; empty if by none.
+
+    >>> import torch
+    >>> scores, mask = torch.nn.Linear(3, 4)(torch.ones(2, 3)), torch.ones(2, 4)
+    >>> def overlap(p):
+    ...     return (1 - 2 * (p * mask).sum(1) / (p.sum(1) + mask.sum(1))).mean()
+    >>> divided_by_scores(overlap(scores)), divided_by_scores(overlap(scores.sigmoid()))
+    ('linear layer', '')
+    """
+    for node in _near_the_end(loss):
+        if str(node.name()).startswith("DivBackward") and len(node.next_functions) == 2:
+            made_by = _summed_scores(node.next_functions[1][0])
+            if made_by:
+                return made_by
+    return ""
+
+
+def _summed_scores(node: Any) -> str:
+    """The layer whose answers a sum is made of, where nothing but sums, constants and shapes lies between."""
+    added = False
+    for _ in range(MAX_SHAPING):
+        name = _operation(node)
+        while node is not None and str(node.name()).partition("Backward")[0] != name:
+            node = node.next_functions[0][0]
+        if name in SCORES:
+            return SCORES[name] if added else ""
+        following = [] if node is None else [each for each, _ in node.next_functions if each is not None]
+        if name not in ("Sum", "Mean", "Add") or len(following) != 1:
+            return ""
+        added = added or name in ("Sum", "Mean")
+        node = following[0]
+    return ""
+
+
+def _near_the_end(loss: Any) -> Iterator[Any]:
+    """The nodes of the graph that lie near the loss itself."""
     level = [loss.grad_fn] if isinstance(loss, Tensor) and loss.grad_fn is not None else []
     for _ in range(NEAR):
-        for node in level:
-            if node.name().startswith("ExpBackward") and _operation(node.next_functions[0][0]) == "Exp":
-                return True
+        yield from level
         level = [following for node in level for following, _ in node.next_functions if following is not None]
         if not level or len(level) > WIDEST:
-            break
-    return False
+            return
 
 
 def _operation(node: Any) -> str:
