@@ -85,3 +85,69 @@ def test_training_that_falls_while_validation_rises_is_overfitting():
     training = np.concatenate([np.geomspace(2.3, 1.0, 100), np.linspace(1.0, 0.05, 300)])
     validation = [2.0, 1.3, 1.2, 1.1, *noisy(np.linspace(1.1, 1.3, 16), 0.005)]
     assert flat_validation(a_run(loss=training, val_loss=validation), []).heaviest.name == "silent-overfitting"
+
+
+def answer(name, **vitals):
+    """One cause of a flat validation, with what speaks for and against it."""
+    question = flat_validation(a_run(**{"loss": TRAINING, "val_loss": CONVERGED, **vitals}), [])
+    return next(each for each in question.hypotheses if each.name == name)
+
+
+REPEATED = [2.0, 1.2, 0.8, 0.6, *[0.5123456789] * 16]
+STEPPED = [1e-3] * 40 + [1e-7] * 360  # the learning rate goes before validation is flat
+
+
+def test_evaluations_that_repeat_while_training_falls_speak_of_a_broken_evaluation_alone():
+    repeats = "16 evaluations in a row are equal to the last digit"
+    assert repeats in answer("broken-evaluation", val_loss=REPEATED).speaks_for
+    for other in ("normal-convergence", "silent-overfitting"):
+        assert repeats in answer(other, val_loss=REPEATED).speaks_against
+    assert any("repeat to the last digit while" in each for each in answer("plateau", val_loss=REPEATED).speaks_against)
+
+
+def test_evaluations_that_repeat_because_nothing_moves_are_not_broken():
+    still = [*np.geomspace(2.3, 0.5, 60), *[0.5] * 340]
+    against = answer("broken-evaluation", loss=still, val_loss=REPEATED, lr=STEPPED).speaks_against
+    assert "evaluations repeat to the last digit, but the weights no longer move either" in against
+
+
+def test_a_learning_rate_that_went_first_speaks_for_itself_and_against_a_plateau():
+    gone = answer("learning-rate-gone", lr=STEPPED)
+    assert any("it went flat when the learning rate was" in each for each in gone.speaks_for)
+    assert "the training loss was still falling when the learning rate went" in gone.speaks_for
+    assert any("no step could lead away" in each for each in answer("plateau", lr=STEPPED).speaks_against)
+
+
+def test_a_training_loss_that_was_flat_before_the_rate_went_clears_the_rate():
+    flat = noisy([2.3] * 400, 0.01)
+    gone = answer("learning-rate-gone", loss=flat, lr=STEPPED)
+    assert "the training loss was flat before the learning rate went" in gone.speaks_against
+
+
+def test_a_learning_rate_that_was_there_speaks_against_its_loss():
+    assert any("while the learning rate was" in each for each in answer("learning-rate-gone", lr=1e-3).speaks_against)
+    assert any("was still" in each for each in answer("plateau", lr=1e-3).speaks_for)
+    assert any("though the learning rate was" in each for each in answer("normal-convergence", lr=1e-3).speaks_for)
+
+
+@pytest.mark.parametrize(("update", "side"), [(1e-8, "speaks_for"), (1e-3, "speaks_against")])
+def test_the_size_of_an_update_tells_whether_the_learning_rate_is_gone(update, side):
+    signs = getattr(answer("learning-rate-gone", relative_update_norm=update), side)
+    assert any("changes the weights by" in each for each in signs)
+
+
+def test_a_gradient_that_is_still_there_speaks_against_a_plateau():
+    assert any("the gradient is still there" in each for each in answer("plateau", grad_norm=1.0).speaks_against)
+
+
+@pytest.mark.parametrize(("passes", "side"), [(1, "speaks_against"), (5, "speaks_for")])
+def test_data_seen_once_cannot_be_learned_by_heart(passes, side):
+    signs = getattr(answer("silent-overfitting", epoch=np.linspace(0, passes, 400)), side)
+    assert any("the data went by" in each for each in signs)
+
+
+def test_a_level_of_a_blind_guess_speaks_for_a_plateau():
+    blind = [2.5, 2.4, 2.35, 2.31, *noisy([np.log(10)] * 16, 0.001)]
+    run = {"loss": noisy([2.3026] * 400, 0.001), "val_loss": blind, "config": {"num_classes": 10}}
+    assert any("blind guess" in each for each in answer("plateau", **run).speaks_for)
+    assert any("blind guess" in each for each in answer("normal-convergence", **run).speaks_against)

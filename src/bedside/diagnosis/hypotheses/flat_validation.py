@@ -15,33 +15,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from bedside.analysis.chance_levels import chance_level
-from bedside.analysis.losses import is_surrogate, training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import is_rounded, kendall, noise_level, outline, repeats_at_end, theil_sen, trend
+from bedside.analysis.losses import validation_metrics
+from bedside.analysis.statistics import is_rounded, trend
 from bedside.analysis.untrained_signs import epochs
-from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, level_at, level_now, rate_share, usual
+from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, rate_share, usual
+from bedside.diagnosis.hypotheses.flat_part import Flat, flat_part
 from bedside.diagnosis.hypotheses.weights import DECISIVE, HINT, STRONG, Cause, Sign, weighed
 from bedside.finding import Differential, Finding
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
-from bedside.record.series import Series, Values
+from bedside.record.series import Series
 from bedside.rules.advice import moment
 from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)
 class Limits:
-    flat: float = 1 / 3  # of the run: shorter stretches without a better evaluation are part of any run
-    evaluations: int = 7  # two before the flat stretch and five in it, fewer of which show no noise of their own
-    worse: float = 0.3  # of the level: a rise that nobody calls flat
-    negligible: float = 0.005  # of the level: a gain that nobody would wait hours for
-    part: float = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
-    noise: float = 3.0  # standard errors of a level: what two levels of one flat curve differ by at most
-    sure: float = 1.64  # standard errors: 95 % on one side
-    chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
-    otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
     still: float = 0.05  # of the level it began at: a training loss that changed by less is as flat as validation
     much: float = 0.3  # of that level: a fall that is as telling as it gets
     narrow: float = 0.05  # of that level, between validation and training: what dropout and small sets make
@@ -55,73 +45,27 @@ class Limits:
     left: float = 0.3  # of the gradient before: it has not faded
     tiny: float = 1e-6  # of the weights per step: published guidance for updates that do nothing
     same: int = 3  # equal evaluations in a row: two may be one that was logged twice
+    readings: int = 7  # of the training loss: as many as the flat part of validation needs
 
 
 LIMITS = Limits()
 
-
-@dataclass(frozen=True)
-class Flat:
-    """The flat stretch, and what went on meanwhile."""
-
-    run: Run
-    found: Sequence[Finding]
-    validation: Series  # as a loss: lower is better
-    since: int
-    first: float
-    then: float
-    now: float
-    training: Series
-
-    @property
-    def began(self) -> float:
-        """The level that training began at: the scale on which later differences are large or small.
-
-        A loss that is negative by design begins anywhere; what it won since is its scale.
-        """
-        if not self.training:
-            return math.nan
-        curve = outline(self.training)
-        return max(abs(curve.start), curve.progress)
-
-    @property
-    def fell(self) -> float:
-        """What the training loss lost meanwhile, as a share of the level it began at; NaN if it is not known."""
-        then, now = level_at(self.training, self.since), level_now(self.training)
-        return (then - now) / self.began if self.began > 0 else math.nan
-
-    @property
-    def gap(self) -> float:
-        """How far validation is above training now, on the same scale; NaN where they cannot be compared."""
-        comparable = self.validation.vital == "val/loss" and self.began > 0
-        return (self.now - level_now(self.training)) / self.began if comparable else math.nan
-
-    @property
-    def trained(self) -> str:
-        then, now = level_at(self.training, self.since), level_now(self.training)
-        return f"{number(then)} then, {number(now)} now"
-
-    @property
-    def levels(self) -> str:
-        return f"{number(self.now)} against {number(level_now(self.training))}, which began at {number(self.began)}"
-
-    @property
-    def repeats(self) -> int:
-        """Evaluations at the end that are equal to the last digit, where digits enough were written."""
-        values = self.validation.values
-        return 1 if is_rounded(float(values[-1])) else repeats_at_end(values)
-
-    @property
-    def rose(self) -> float:
-        """How far it is above its best in the stretch, as a share, if it rises for good; 0 if not."""
-        stretch = self.validation.since(self.since)
-        slope = trend(stretch)
-        return slope.change / abs(self.then) if slope.rising and self.then else 0.0
+PLATEAUS = (
+    "stuck-from-start",
+    "loss-at-chance",
+    "stalled-loss",
+    "constant-loss",
+    "faded-gradient",
+    "vanishing-gradient",
+    "dead-layer",
+    "underfitting",
+)
+SCHEDULES = ("vanished-learning-rate", "schedule-ended-early", "scheduler-per-batch")
 
 
 def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
-    """The answers, heaviest first; None if validation still improves, or was not looked at often enough."""
-    facts = _facts(run, found)
+    """The answers, heaviest first; None if validation still improves, or was not evaluated often enough."""
+    facts = flat_part(run, found)
     alarms = [each for each in found if is_alarm(each)]
     first = next((each for each in alarms if each.primary), None)
     if first is not None and not any(first.name in cause.named_by for cause in CAUSES):
@@ -138,83 +82,6 @@ def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
     )
 
 
-def _facts(run: Run, found: Sequence[Finding]) -> Flat | None:
-    validation = _validation(run)
-    if validation is None or len(validation) < LIMITS.evaluations or is_surrogate(run) or alarm(found, *UNSTABLE):
-        return None
-    index = _flat_since(validation.values)
-    if index is None:
-        return None
-    stretch = validation.since(int(validation.steps[index]))
-    since, length = stretch.first_step, validation.last_step - validation.first_step
-    if length <= 0 or validation.last_step - since < LIMITS.flat * length:
-        return None
-    then, first, now = level_at(validation, since), float(validation.values[0]), level_now(validation)
-    slope = trend(stretch)
-    if slope.falling and -slope.change > LIMITS.negligible * abs(then):
-        return None  # slowly, but it improves
-    if now - then > LIMITS.worse * abs(then) or _improves_otherwise(run, validation, since):
-        return None
-    return Flat(run, found, validation, since, first, then, now, training_loss(run).finite())
-
-
-def _improves_otherwise(run: Run, flat: Series, since: int) -> bool:
-    """Whether another score on held-out data went on improving: then the run goes on learning."""
-    for series in validation_metrics(run):
-        turned = -series.finite().values if goes_up(series.vital) else series.finite().values
-        stretch = Series(series.vital, series.owner, series.finite().steps, turned).since(since)
-        if series.vital == flat.vital or len(stretch) < LIMITS.evaluations - 2:
-            continue
-        level = abs(float(stretch.values[0]))
-        room = 1 - level if goes_up(series.vital) and level <= 1 else level
-        if _falls(stretch.values, LIMITS.otherwise * room):
-            return True
-    return False
-
-
-def _flat_since(values: Values) -> int | None:
-    """Index of the first evaluation after which next to nothing more was won; None if it improves to the end.
-
-    The noise is that of the stretch in question: a steep start would make any curve look flat.
-    """
-    won = float(values[0] - values.min())
-    for start in range(len(values) - LIMITS.evaluations + 3):
-        stretch = values[start:]
-        ends = max(2, len(stretch) // 3)
-        before, after = float(np.median(stretch[:ends])), float(np.median(stretch[-ends:]))
-        level = abs(after)
-        slack = LIMITS.noise * noise_level(stretch) / math.sqrt(ends)
-        enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
-        first = float(stretch[0]) - after  # the first evaluation of it may not stand out either
-        stands_out = first > min(enough + LIMITS.noise * noise_level(stretch), LIMITS.still * level)
-        if before - after <= enough and not stands_out and _is_flat(stretch, level):
-            return start
-    return None
-
-
-def _is_flat(values: Values, level: float) -> bool:
-    """Whether a fall that matters is ruled out: many noisy evaluations show it, a few do not."""
-    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
-    error = noise_level(values) * math.sqrt(12 / len(values))  # of a straight line's rise over so many readings
-    return -change + LIMITS.sure * error <= LIMITS.still * level
-
-
-def _falls(values: Values, by: float) -> bool:
-    """Whether evaluations come down more often than chance would have it, and by more than `by`."""
-    tau, p = kendall(values)
-    change = theil_sen(np.arange(len(values), dtype=float), values) * (len(values) - 1)
-    return tau < 0 and p < LIMITS.chance and -change > by
-
-
-def _validation(run: Run) -> Series | None:
-    """The curve in question: the validation loss, or the first score, turned so that lower is better."""
-    for series in [*validation_losses(run), *validation_metrics(run)]:
-        finite = series.finite()
-        if finite and len(finite) == len(series):
-            return Series(series.vital, series.owner, finite.steps, -finite.values) if goes_up(series.vital) else finite
-    return None
-
-
 def _convergence(flat: Flat) -> Iterator[Sign]:
     yield from _training_too(flat, still=STRONG, fell=-STRONG)
     yield from _level(flat, good=STRONG, bad=-STRONG)
@@ -226,30 +93,6 @@ def _convergence(flat: Flat) -> Iterator[Sign]:
         yield Sign(f"it went flat though the learning rate was {percent(then)} of its peak", HINT)
     elif then < LIMITS.gone:
         yield Sign(f"it went flat when the learning rate was {percent(then)} of its peak", -HINT)
-
-
-PLATEAUS = (
-    "stuck-from-start",
-    "loss-at-chance",
-    "stalled-loss",
-    "constant-loss",
-    "faded-gradient",
-    "vanishing-gradient",
-    "dead-layer",
-    "underfitting",
-)
-SCHEDULES = ("vanished-learning-rate", "schedule-ended-early", "scheduler-per-batch")
-
-
-# A run that fell apart is not flat.
-UNSTABLE = (
-    "diverging-loss",
-    "oscillating-loss",
-    "erratic-validation",
-    "nonfinite-loss",
-    "nonfinite-gradient",
-    "nonfinite-weights",
-)
 
 
 def _plateau(flat: Flat) -> Iterator[Sign]:
@@ -362,7 +205,7 @@ def _score(run: Run) -> Series | None:
 
 
 def _update_now(flat: Flat) -> float:
-    """What a step changes, late in the stretch; NaN if nothing was read there."""
+    """What a step changes, late in the flat part; NaN if nothing was read there."""
     last = flat.validation.last_step
     return usual(flat.run, "relative_update_norm", (flat.since + last) // 2)
 
@@ -373,10 +216,10 @@ def _falling_before_the_end_of_the_rate(flat: Flat) -> bool | None:
     high = rates.values >= LIMITS.low * rates.values.max()
     last = int(rates.steps[high.nonzero()[0][-1]])
     before = flat.training.before(last + 1)
-    if len(before) < LIMITS.evaluations:
+    if len(before) < LIMITS.readings:
         return None
     half = before.since((before.first_step + last) // 2)
-    return trend(half if len(half) >= LIMITS.evaluations else before).falling
+    return trend(half if len(half) >= LIMITS.readings else before).falling
 
 
 CAUSES = (
