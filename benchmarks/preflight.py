@@ -248,7 +248,7 @@ class Capture:
     def watch(self, model: Any, optimizer: Any, **_: Any) -> Any:
         import torch
 
-        from bedside.preflight.function_calls import LOSSES, FunctionCalls
+        from bedside.preflight.torch_calls import LOSSES, FunctionCalls
         from bedside.training.preserve import Preserved
 
         if self.model is not None or isinstance(optimizer, (list, tuple)) or not isinstance(model, torch.nn.Module):
@@ -357,7 +357,7 @@ def _one_call(backwards: Sequence[Backward]) -> tuple[list[Any], Any] | None:
     """One call of a loss function on the model's output, reshaped or not, times a constant."""
     from torch import Tensor
 
-    from bedside.preflight.function_calls import LOSSES
+    from bedside.preflight.torch_calls import LOSSES
 
     first = backwards[0]
     output = first.forwards[0][2]

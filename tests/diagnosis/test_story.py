@@ -11,7 +11,7 @@ import bedside
 from bedside.diagnosis.causal_links import LINKS, Link
 from bedside.diagnosis.story import link_into_story, linked
 from bedside.finding import Finding, Severity
-from bedside.report.story import story
+from bedside.report.presentation import story
 
 TABLE = (
     Link("rate", "gradient", "why"),

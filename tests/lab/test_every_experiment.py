@@ -15,7 +15,7 @@ import bedside
 from bedside import lab
 from bedside.lab import treatments
 from bedside.lab.result import Result
-from bedside.report.experiments import experiments
+from bedside.report.lab_results import experiments
 from bedside.testing import a_run
 
 NOISE = np.random.default_rng(0).normal(size=(2, 300))

@@ -8,8 +8,8 @@ from tests.live.records import GrowingRecord
 
 from bedside.live.app import make_app
 from bedside.live.feed import Feed
-from bedside.live.folder import Folder
 from bedside.live.security import host_name
+from bedside.live.served_folder import Folder
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@ import json
 import pytest
 from tests.live.records import GrowingRecord
 
-from bedside.live.folder import Folder, signature
 from bedside.live.judging import compared, judged
 from bedside.live.reading import index, new_data, opened, panel_data
+from bedside.live.served_folder import Folder, signature
 from bedside.record.sqlite.reader import open_newest, open_run
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.live.records import GrowingRecord
 
 from bedside.live import runs as module
-from bedside.live.folder import Folder
 from bedside.live.runs import REST, Runs
+from bedside.live.served_folder import Folder
 
 SECONDS = 2.0  # that each verdict takes
 

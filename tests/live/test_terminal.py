@@ -6,9 +6,9 @@ from tests.live.records import GrowingRecord
 
 from bedside.cli import run as bedside
 from bedside.errors import NotARun
-from bedside.live.folder import Folder
+from bedside.live.served_folder import Folder
 from bedside.live.terminal import follow, frame, judge
-from bedside.report.lines import plain
+from bedside.report.styled_lines import plain
 
 
 @pytest.fixture

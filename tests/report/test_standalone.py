@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from bedside.diagnosis.engine import examine
-from bedside.report.page import page_data
+from bedside.report.page_data import page_data
 from bedside.report.standalone import embedded, run_to_page, static
 from bedside.testing import a_run
 

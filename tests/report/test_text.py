@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from bedside.finding import Diagnosis, NotExamined, Severity
-from bedside.report.lines import plain
+from bedside.report.styled_lines import plain
 from bedside.report.text import diagnosis_lines, diagnosis_to_text
 
 REPORTS = ["sick", "healthy", "unclear", "previews"]

@@ -11,7 +11,7 @@ from tests.sinks.watched import train
 import bedside
 from bedside.errors import BadOption
 from bedside.sinks import Sink, forwarding
-from bedside.sinks.names import outer_name
+from bedside.sinks.outer_names import outer_name
 
 
 class Listening(Sink):

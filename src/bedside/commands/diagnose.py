@@ -151,7 +151,7 @@ def _progress(runs: int) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def _print_table(outcomes: Sequence[Diagnosis | Failure]) -> None:
-    from bedside.report.many_runs import table_lines
+    from bedside.report.runs_table import table_lines
     from bedside.report.screen import show, width
 
     show(table_lines(outcomes, width()))

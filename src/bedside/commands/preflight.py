@@ -61,8 +61,8 @@ def preflight(
             expected="MODULE:FUNCTION or FILE.py:FUNCTION, where the function returns a dict",
             try_="bedside preflight train.py:setup",
         )
+    from bedside.preflight.named_function import training_of
     from bedside.preflight.preflight import preflight as run
-    from bedside.preflight.target import training_of
 
     codes = [[code for word in each for code in word.split(",") if code] for each in (select, ignore)]
     result = run(**training_of(target), depth=depth, select=codes[0], ignore=codes[1])

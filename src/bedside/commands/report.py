@@ -46,7 +46,7 @@ def report(path: str, output: Path | None, png: Path | None, config: str | None,
             output.write_text(_written(run, answer, output), encoding="utf-8")
             click.echo(printable(f"{output}: {answer.run} is {answer.verdict}"))
         if png is not None:
-            from bedside.report.evidence import onset_mark
+            from bedside.report.finding_charts import onset_mark
             from bedside.report.plots.instrument_figures import write_figures
 
             marks = [onset_mark(answer.primary)] if answer.primary else []

@@ -9,7 +9,7 @@ import click
 from bedside.commands.choice import OneOf
 
 if TYPE_CHECKING:
-    from bedside.report.lines import Line
+    from bedside.report.styled_lines import Line
     from bedside.rules import Rule
 
 
@@ -33,7 +33,7 @@ def rules(format_: str) -> None:
 
 
 def _lines(rule: Rule, width: int) -> list[Line]:
-    from bedside.report.lines import wrapped
+    from bedside.report.styled_lines import wrapped
     from bedside.rules.page import needs
 
     severity, status = rule.severity.word, "preview" if rule.preview else "stable"

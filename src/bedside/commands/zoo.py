@@ -35,8 +35,8 @@ def zoo() -> None:
 @zoo.command("list", short_help="List the specimens.")
 def list_() -> None:
     """List every specimen: its name, its severities, and one sentence."""
-    from bedside.report.lines import wrapped
     from bedside.report.screen import show, width
+    from bedside.report.styled_lines import wrapped
     from bedside.zoo.specimens import ZOO
 
     across = width()

@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 
 from bedside.incident.micro_batches import Call, MicroBatch
 from bedside.incident.nested import Packing
-from bedside.incident.numerics import numeric_settings
+from bedside.incident.numeric_settings import numeric_settings
 from bedside.record.environment import environment
 from bedside.training.forward import device_of
 from bedside.training.nonfinite.operators import OURS, TORCH

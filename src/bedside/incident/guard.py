@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from bedside.errors import BadOption, BedsideError
 from bedside.incident.put_back import PutBack, counts_in_numbers, moved_by
-from bedside.incident.ranks import Ranks
+from bedside.incident.skip_agreement import Ranks
 from bedside.incident.step_check import StepCheck
 
 ACTIONS = ("report", "skip", "stop", "raise")

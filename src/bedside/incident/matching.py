@@ -11,7 +11,7 @@ from bedside.errors import BedsideError
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch
 from bedside.incident.nested import LeftOut
-from bedside.incident.numerics import mismatches
+from bedside.incident.numeric_settings import mismatches
 from bedside.wording import count, listed
 
 

@@ -18,7 +18,7 @@ from bedside.incident.capture import stack
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch, KeptLoss, autocast_of
 from bedside.incident.matching import refuse_another, replayable_batches
-from bedside.incident.numerics import numerics_of
+from bedside.incident.numeric_settings import numerics_of
 from bedside.incident.outcome import Outcome, compare, fails, height, limit, outcome_of, restore_model
 from bedside.incident.replay_result import Experiment, Replay
 from bedside.training.forward import Forward, LossFunction

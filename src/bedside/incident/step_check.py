@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bedside.incident.spikes import Spikes
+from bedside.incident.device_spikes import Spikes
 
 
 class StepCheck:

@@ -16,9 +16,9 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.errors import NotARun
+from bedside.lab.gradient_norms import gradient_norms
 from bedside.lab.gradient_summary import GradientSummary, summarised
-from bedside.lab.layers import gradient_norms
-from bedside.lab.progress import progress as shown
+from bedside.lab.progress_bar import progress as shown
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.lab.session import session

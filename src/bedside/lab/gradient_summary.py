@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from bedside.errors import BadModel, NotARun
-from bedside.lab.layers import gradient_norms, shares, weight_layers
+from bedside.lab.gradient_norms import gradient_norms, shares, weight_layers
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.lab.session import session

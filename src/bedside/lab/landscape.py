@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bedside.errors import BadOption
 from bedside.lab.fixed_loss import FixedLoss
-from bedside.lab.progress import progress as shown
+from bedside.lab.progress_bar import progress as shown
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.lab.session import session

@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 from bedside.errors import BadOption
 from bedside.lab.lr_curve import Curve, has_diverged, read_curve
-from bedside.lab.progress import progress as shown
+from bedside.lab.progress_bar import progress as shown
 from bedside.lab.recording import experiment
 from bedside.lab.representative import unrepresentative
 from bedside.lab.result import Result

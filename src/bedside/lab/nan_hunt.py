@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
-from bedside.lab.progress import progress as shown
+from bedside.lab.progress_bar import progress as shown
 from bedside.lab.recording import experiment
 from bedside.lab.result import Result
 from bedside.lab.session import Session, session

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from bedside.collect.hooks import torch_patches
 from bedside.errors import BedsideError
 from bedside.lab.result import Result
-from bedside.report.experiments import KIND
+from bedside.report.lab_results import KIND
 
 Options = ParamSpec("Options")
 Answer = TypeVar("Answer", bound=Result)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bedside.errors import BadOption
-from bedside.report.experiments import MAX_PICTURE
 from bedside.report.json import plain
+from bedside.report.lab_results import MAX_PICTURE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,7 @@ class Stowaway:
         self.options = options
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        from bedside.launch.session import begin
+        from bedside.launch.watched_process import begin
 
         begin(state["options"])
 

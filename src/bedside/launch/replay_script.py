@@ -29,7 +29,7 @@ from bedside.incident.attribution import by_halving, rows_not_finite
 from bedside.incident.incident import Incident
 from bedside.incident.kept_batch import KeptBatch
 from bedside.incident.matching import refuse_another, replayable_batches
-from bedside.incident.numerics import numerics_of
+from bedside.incident.numeric_settings import numerics_of
 from bedside.incident.outcome import Outcome, compare, fails, outcome_of, restore_model
 from bedside.incident.replay_result import Experiment, Replay
 from bedside.launch.target import Target

@@ -17,11 +17,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from bedside.errors import BedsideError
-from bedside.live.folder import Folder
 from bedside.live.judging import compared, rule_list
 from bedside.live.reading import index, opened, panel_data, series_data
 from bedside.live.runs import Runs
 from bedside.live.security import Security
+from bedside.live.served_folder import Folder
 from bedside.logs import RunFiles
 from bedside.report.instruments.base import SECTIONS
 from bedside.report.standalone import static

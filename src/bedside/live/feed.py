@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bedside.errors import BedsideError
-from bedside.live.folder import signature
 from bedside.live.reading import new_data
+from bedside.live.served_folder import signature
 from bedside.logs import RunFiles
 
 POLL = 0.5  # seconds between two looks at a run that somebody watches

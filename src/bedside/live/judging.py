@@ -15,8 +15,8 @@ import bedside.report  # noqa: F401  (so that answers can be put into words)
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.engine import examine
 from bedside.errors import BedsideError
-from bedside.live.folder import signature, weight
 from bedside.live.reading import opened
+from bedside.live.served_folder import signature, weight
 from bedside.logs import RunFiles
 from bedside.logs.formats import OWN
 from bedside.naming.settle import settle
@@ -26,7 +26,7 @@ from bedside.record.sqlite.reader import replay
 from bedside.report.comparison import comparison_to_json, summary
 from bedside.report.instruments import instruments
 from bedside.report.instruments.curves import rounded
-from bedside.report.page import headline, story_data
+from bedside.report.page_data import headline, story_data
 from bedside.rules import CATALOGUE
 from bedside.rules.page import family, status
 from bedside.settings import settings_for

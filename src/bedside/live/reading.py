@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bedside.live.folder import signature
+from bedside.live.served_folder import signature
 from bedside.logs import RunFiles, read_run
 from bedside.logs.formats import OWN
 from bedside.naming.settle import settle
@@ -22,7 +22,7 @@ from bedside.record.sqlite.reader import open_newest
 from bedside.report.instruments import instrument, instruments
 from bedside.report.instruments.base import Panel
 from bedside.report.instruments.curves import CurveTable
-from bedside.report.page import put_curves
+from bedside.report.page_data import put_curves
 
 KEPT_LOGS = 4  # logs of other tools in memory
 NEW_POINTS = 200  # of a curve in one update; a viewer who was away for long gets the rest summed up

@@ -40,8 +40,8 @@ def serve(
     import uvicorn
 
     from bedside.live.app import make_app
-    from bedside.live.folder import Folder
     from bedside.live.security import LOCAL
+    from bedside.live.served_folder import Folder
 
     folder = Folder(root)
     local = host in LOCAL

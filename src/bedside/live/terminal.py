@@ -11,16 +11,16 @@ import bedside.report  # noqa: F401  (so that answers can be put into words)
 from bedside.diagnosis.engine import examine
 from bedside.errors import NotARun
 from bedside.finding import Diagnosis
-from bedside.live.folder import Folder, signature
 from bedside.live.judging import to_judge
+from bedside.live.served_folder import Folder, signature
 from bedside.logs import RunFiles
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.report import story as told
+from bedside.report import presentation
 from bedside.report.instruments import instrument
-from bedside.report.lines import Line, line, wrapped
 from bedside.report.screen import LOOKS, show, width
 from bedside.report.sparkline import sparkline
+from bedside.report.styled_lines import Line, line, wrapped
 from bedside.settings import settings_for
 from bedside.wording import number, percent, printable
 
@@ -51,9 +51,9 @@ def frame(run: Run, answer: Diagnosis, across: int) -> list[Line]:
     state = {True: "ended", False: "ended with an error", None: "training"}[run.finished]
     lines = [
         line(
-            (told.run_name(answer), "strong"),
-            f" · {told.how_long(answer)} · {state} · ",
-            (told.headline(answer), answer.verdict),
+            (presentation.run_name(answer), "strong"),
+            f" · {presentation.how_long(answer)} · {state} · ",
+            (presentation.headline(answer), answer.verdict),
         ),
         line(),
         *_curves(run, across),
@@ -61,18 +61,24 @@ def frame(run: Run, answer: Diagnosis, across: int) -> list[Line]:
     if layers := list(_worst_layers(run, across)):
         lines += [line(), *layers]
     lines.append(line())
-    whole = told.story(answer)
+    whole = presentation.story(answer)
     for chapter in whole.chapters:
         finding = chapter.finding
         head = (f"{finding.severity.word.upper()}  ", finding.severity.word)
-        lines += wrapped(head, (told.label(finding), "strong"), f"  {told.when(finding, answer)}", width=across)
+        lines += wrapped(
+            head, (presentation.label(finding), "strong"), f"  {presentation.when(finding, answer)}", width=across
+        )
         lines += wrapped(printable(finding.message), first="  ", width=across)
         if finding.try_:
             lines += wrapped(("try: ", "quiet"), printable(finding.try_[0]), first="  ", rest="    ", width=across)
         for each in chapter.consequences:
-            lines += wrapped((f"then {told.label(each)}, {told.when(each, answer)}", "quiet"), first="  ", width=across)
+            lines += wrapped(
+                (f"then {presentation.label(each)}, {presentation.when(each, answer)}", "quiet"),
+                first="  ",
+                width=across,
+            )
     if not whole.chapters:
-        lines += wrapped((told.reason(answer) or "Nothing found so far.", "quiet"), width=across)
+        lines += wrapped((presentation.reason(answer) or "Nothing found so far.", "quiet"), width=across)
     return lines
 
 

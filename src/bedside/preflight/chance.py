@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from bedside.errors import NotEnough
-from bedside.preflight.function_calls import OF_CLASSES, Call
 from bedside.preflight.setup import Setup
+from bedside.preflight.torch_calls import OF_CLASSES, Call
 
 VARIANCE = "the variance of the targets"
 

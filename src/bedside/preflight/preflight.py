@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from bedside.errors import BadOption, BedsideError, nearest_first, unknown_name
-from bedside.lab.progress import progress as shown
+from bedside.lab.progress_bar import progress as shown
 from bedside.preflight.base import Check
 from bedside.preflight.checks import CATALOGUE
 from bedside.preflight.result import Checked, Preflight

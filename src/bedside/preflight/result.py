@@ -11,7 +11,7 @@ from bedside.finding import Finding, NotExamined, Severity
 from bedside.preflight.base import Answer, Passed
 from bedside.report.json import finding_to_json
 from bedside.report.json import plain as plain_json
-from bedside.report.lines import WIDTH, Line, line, plain, wrapped
+from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.report.text import shortened
 from bedside.wording import capital, counted, number, plural, printable, value, words
 

@@ -22,7 +22,7 @@ from bedside.collect.hooks.unrecorded import unrecorded
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.vitals.loss_graph import graph_leaves
 from bedside.errors import BadOption, BedsideError, NotEnough
-from bedside.preflight.function_calls import LOSSES, Call, FunctionCalls
+from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.forward import TARGETS, Forward, LossFunction
 from bedside.training.loader import readable, save_loader

@@ -7,8 +7,8 @@ from typing import Any
 
 from bedside.comparison.result import Comparison, Difference, Divergence
 from bedside.report.json import plain as plain_json
-from bedside.report.lines import WIDTH, Line, line, plain, wrapped
 from bedside.report.sparkline import column, sparkline
+from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.wording import capital, count, listed, number, plural, printable, span, value
 
 SHOWN = 10  # partings and settings that are listed; the rest is counted

@@ -8,24 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.finding import Diagnosis, Finding, Severity
-from bedside.report import story as told
-from bedside.report.story import Chapter
+from bedside.report import presentation
+from bedside.report.presentation import Chapter
 from bedside.wording import printable, printable_lines
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def diagnosis_to_github(diagnosis: Diagnosis) -> str:
-    whole = told.story(diagnosis)
-    name = told.run_name(diagnosis)
+    whole = presentation.story(diagnosis)
+    name = presentation.run_name(diagnosis)
     lines = [_command(chapter, diagnosis) for chapter in whole.chapters]
     lines += [_command(Chapter(note), diagnosis) for note in whole.notes]
     missed = len(diagnosis.not_examined)
     every = missed + len(diagnosis.examined)
-    lines.append(
-        f"bedside: {name} · {told.how_long(diagnosis)} · {told.headline(diagnosis)} · {missed} of {every} not examined"
-    )
-    if said := told.reason(diagnosis):
+    summary = f"{presentation.how_long(diagnosis)} · {presentation.headline(diagnosis)}"
+    lines.append(f"bedside: {name} · {summary} · {missed} of {every} not examined")
+    if said := presentation.reason(diagnosis):
         lines.append(f"bedside: {printable(said)}")
     return printable_lines("\n".join(lines)) + "\n"
 
@@ -33,7 +32,7 @@ def diagnosis_to_github(diagnosis: Diagnosis) -> str:
 def _command(chapter: Chapter, diagnosis: Diagnosis) -> str:
     finding = chapter.finding
     worst = max(_loudness(each) for each in (finding, *chapter.consequences))
-    title = f"{told.label(finding)}, {told.when(finding, diagnosis)}"
+    title = f"{presentation.label(finding)}, {presentation.when(finding, diagnosis)}"
     body = "\n".join(_body(chapter, diagnosis))
     return f"::{COMMANDS[worst]} title={_property(title)}::{_data(body)}"
 
@@ -43,11 +42,11 @@ def _loudness(finding: Finding) -> Severity:
 
 
 def _body(chapter: Chapter, diagnosis: Diagnosis) -> Iterator[str]:
-    yield f"{told.run_name(diagnosis)}: {chapter.finding.message}"
+    yield f"{presentation.run_name(diagnosis)}: {chapter.finding.message}"
     for advice in chapter.finding.try_[:1]:
         yield f"Try: {advice}"
     for each in chapter.consequences:
-        yield f"Which led to {told.label(each)}: {each.message}"
+        yield f"Which led to {presentation.label(each)}: {each.message}"
 
 
 def _data(text: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
-from bedside.report import story as told
+from bedside.report import presentation
 from bedside.report.comparison import summary
 from bedside.report.plots.svg import curve_svg
+from bedside.report.presentation import Chapter
 from bedside.report.questions import harmless
-from bedside.report.story import Chapter
 from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 BADGES = {
@@ -42,7 +42,7 @@ STYLE = """
 
 def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = None) -> str:
     """A fragment that can stand in any page; `pages` are the texts of rules by code, to be folded in."""
-    whole = told.story(diagnosis)
+    whole = presentation.story(diagnosis)
     parts = [f"<style>{STYLE}</style>", '<div class="bedside">', _verdict(diagnosis), *_curves(diagnosis)]
     for place, chapter in enumerate(whole.chapters):
         parts += _chapter(chapter, diagnosis, full=place == 0, pages=pages or {})
@@ -57,8 +57,8 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
     if diagnosis.notes:
         parts.append("<h3>About this log</h3>" + _bullets(map(capital, diagnosis.notes)))
     if diagnosis.examined and not diagnosis.findings:
-        parts.append(f'<p class="quiet">Examined: {escape(told.examined(diagnosis))}; nothing found.</p>')
-    if groups := told.unexamined(diagnosis):
+        parts.append(f'<p class="quiet">Examined: {escape(presentation.examined(diagnosis))}; nothing found.</p>')
+    if groups := presentation.unexamined(diagnosis):
         rows = _bullets([f"{group.needs}: {listed(group.codes, most=12)}" for group in groups])
         title = f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need"
         parts.append(f"<details><summary>{title}</summary>{rows}</details>")
@@ -66,20 +66,20 @@ def diagnosis_to_html(diagnosis: Diagnosis, pages: Mapping[str, str] | None = No
 
 
 def _verdict(diagnosis: Diagnosis) -> str:
-    said = told.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; ")
-    reason = f"<p>{_prose(told.reason(diagnosis))}</p>" if told.reason(diagnosis) else ""
+    said = presentation.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; ")
+    reason = f"<p>{_prose(presentation.reason(diagnosis))}</p>" if presentation.reason(diagnosis) else ""
     return (
-        f"<h2>{_badge(diagnosis.verdict)}{escape(told.run_name(diagnosis))}</h2>"
-        f'<p class="quiet">{escape(told.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>{reason}'
+        f"<h2>{_badge(diagnosis.verdict)}{escape(presentation.run_name(diagnosis))}</h2>"
+        f'<p class="quiet">{escape(presentation.how_long(diagnosis))}{" · " + escape(said) if said else ""}</p>{reason}'
     )
 
 
 def _curves(diagnosis: Diagnosis) -> Iterator[str]:
-    curves = {key: diagnosis.pictures[key] for key in told.shown_curves(diagnosis)}
+    curves = {key: diagnosis.pictures[key] for key in presentation.shown_curves(diagnosis)}
     first = min((points[0][0] for points in curves.values()), default=0)
     last = max(diagnosis.steps - 1, first)
     for key, points in curves.items():
-        yield curve_svg(printable(key), points, first=first, last=last, onset=told.onset(diagnosis))
+        yield curve_svg(printable(key), points, first=first, last=last, onset=presentation.onset(diagnosis))
 
 
 def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mapping[str, str]) -> Iterator[str]:
@@ -88,10 +88,10 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     yield f"<h3>{_badge(finding.severity.word)}{_label(finding)}</h3><p>{_prose(finding.message)}</p>"
     facts = {
         "where": listed(map(printable, finding.where)),
-        "when": told.when(finding, diagnosis),
-        "meanwhile": told.around(finding, diagnosis),
-        "how sure": told.how_sure(finding).removesuffix(" sure"),
-        "because of": listed(told.label(each) for each in told.brought_about_by(finding, diagnosis)),
+        "when": presentation.when(finding, diagnosis),
+        "meanwhile": presentation.around(finding, diagnosis),
+        "how sure": presentation.how_sure(finding).removesuffix(" sure"),
+        "because of": listed(presentation.label(each) for each in presentation.brought_about_by(finding, diagnosis)),
     }
     if full:
         facts["numbers"] = " · ".join(f"{words(key)} {value(each)}" for key, each in finding.evidence.items())
@@ -104,7 +104,10 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool, pages: Mappi
     if full and finding.could_also_be:
         yield "<p>What else it could be, and how to tell:</p>" + _bullets(map(capital, finding.could_also_be))
     if chapter.consequences:
-        rows = [f"{told.label(each)}, {told.when(each, diagnosis)}: {each.message}" for each in chapter.consequences]
+        rows = [
+            f"{presentation.label(each)}, {presentation.when(each, diagnosis)}: {each.message}"
+            for each in chapter.consequences
+        ]
         yield "<p>Which led to:</p>" + _bullets(rows)
     if page := pages.get(finding.code):
         yield f"<details><summary>About {escape(finding.code)}</summary><pre>{escape(page)}</pre></details>"
@@ -136,7 +139,7 @@ def _badge(word: str) -> str:
 
 
 def _label(finding: Finding) -> str:
-    return escape(told.label(finding))
+    return escape(presentation.label(finding))
 
 
 def _bullets(rows: Iterable[str]) -> str:

@@ -7,16 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bedside.finding import Diagnosis, Differential, Finding
 from bedside.report import comparison as beside
-from bedside.report import story as told
-from bedside.report.story import Chapter
+from bedside.report import presentation
+from bedside.report.presentation import Chapter
 from bedside.wording import capital, listed, percent, plural, printable, printable_lines, value, words
 
 
 def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
-    whole = told.story(diagnosis)
-    name = escaped(told.run_name(diagnosis))
-    parts = [f"### {name}: {diagnosis.verdict}", f"{told.how_long(diagnosis)}. {_sentence(told.headline(diagnosis))}"]
-    parts += [escaped(told.reason(diagnosis))] if told.reason(diagnosis) else []
+    whole = presentation.story(diagnosis)
+    name = escaped(presentation.run_name(diagnosis))
+    parts = [
+        f"### {name}: {diagnosis.verdict}",
+        f"{presentation.how_long(diagnosis)}. {_sentence(presentation.headline(diagnosis))}",
+    ]
+    parts += [escaped(presentation.reason(diagnosis))] if presentation.reason(diagnosis) else []
     for place, chapter in enumerate(whole.chapters):
         parts += list(_chapter(chapter, diagnosis, full=place == 0))
     parts += map(_question, diagnosis.differential)
@@ -27,8 +30,8 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
     if diagnosis.notes:
         parts.append("**About this log**\n\n" + _bullets(diagnosis.notes))
     if not diagnosis.findings and diagnosis.examined:
-        parts.append(f"Examined: {told.examined(diagnosis)}; nothing found.")
-    if groups := told.unexamined(diagnosis):
+        parts.append(f"Examined: {presentation.examined(diagnosis)}; nothing found.")
+    if groups := presentation.unexamined(diagnosis):
         rows = "\n".join(f"- {escaped(group.needs)}: {listed(group.codes, most=8)}" for group in groups)
         summary = f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need"
         parts.append(f"<details><summary>{summary}</summary>\n\n{rows}\n\n</details>")
@@ -38,12 +41,12 @@ def diagnosis_to_markdown(diagnosis: Diagnosis) -> str:
 def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[str]:
     finding = chapter.finding
     yield f"**{finding.severity.word}** {_label(finding)}: {escaped(finding.message)}"
-    facts = [told.when(finding, diagnosis), told.how_sure(finding)]
+    facts = [presentation.when(finding, diagnosis), presentation.how_sure(finding)]
     if finding.where:
         facts.insert(0, "in " + listed(f"`{printable(place)}`" for place in finding.where))
     yield _sentence("; ".join(facts))
     if finding.around:
-        yield _sentence(escaped(told.around(finding, diagnosis)))
+        yield _sentence(escaped(presentation.around(finding, diagnosis)))
     if full and finding.evidence:
         head = " | ".join(escaped(words(key)) for key in finding.evidence)
         row = " | ".join(escaped(value(each)) for each in finding.evidence.values())
@@ -56,7 +59,8 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, *, full: bool) -> Iterator[
         yield "What else it could be, and how to tell:\n\n" + _bullets(finding.could_also_be)
     if chapter.consequences:
         yield "Which led to:\n\n" + "\n".join(
-            f"- {_label(each)}, {told.when(each, diagnosis)}: {escaped(each.message)}" for each in chapter.consequences
+            f"- {_label(each)}, {presentation.when(each, diagnosis)}: {escaped(each.message)}"
+            for each in chapter.consequences
         )
 
 
@@ -81,7 +85,7 @@ def _bullets(rows: Iterable[str]) -> str:
 
 
 def _label(finding: Finding) -> str:
-    return f"`{finding.code}` {told.label(finding).removeprefix(finding.code + ' ')}"
+    return f"`{finding.code}` {presentation.label(finding).removeprefix(finding.code + ' ')}"
 
 
 def _sentence(text: str) -> str:

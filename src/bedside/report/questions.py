@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.finding import Differential, Hypothesis
-from bedside.report.lines import Line, wrapped
+from bedside.report.styled_lines import Line, wrapped
 from bedside.wording import capital, percent, printable
 
 SIGNS = 3  # for and against each, in text; the other formats have room for all

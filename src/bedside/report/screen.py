@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from bedside.report.lines import WIDTH, Line, plain
+from bedside.report.styled_lines import WIDTH, Line, plain
 from bedside.wording import printable
 
 LOOKS = {

@@ -17,8 +17,8 @@ from typing import Any
 
 from bedside.finding import Diagnosis
 from bedside.record.run import Run
-from bedside.report import story as told
-from bedside.report.page import page_data
+from bedside.report import presentation
+from bedside.report.page_data import page_data
 
 
 def run_to_page(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | None = None) -> str:
@@ -27,7 +27,7 @@ def run_to_page(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | 
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
     )
-    title = escape(f"{told.run_name(diagnosis)}: {diagnosis.verdict}")
+    title = escape(f"{presentation.run_name(diagnosis)}: {diagnosis.verdict}")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bedside.finding import Diagnosis, Finding
-from bedside.report import story as told
+from bedside.report import presentation
 from bedside.report.comparison import summary
-from bedside.report.lines import WIDTH, Line, line, plain, wrapped
+from bedside.report.presentation import Chapter
 from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
-from bedside.report.story import Chapter
+from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.wording import capital, listed, number, percent, plural, printable, since, span, value, words
 
 CONSEQUENCES, NEEDS = 8, 5  # lines of each at most; the rest is counted
@@ -39,11 +39,11 @@ def _joined(blocks: Sequence[list[Line]]) -> list[Line]:
 
 
 def _one_screen(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
-    whole = told.story(diagnosis)
+    whole = presentation.story(diagnosis)
     others = [chapter.finding for chapter in whole.chapters[1:]]
     return [
         list(_verdict(diagnosis, width)),
-        list(_curves(diagnosis, width, told.few_curves(diagnosis, CURVES))),
+        list(_curves(diagnosis, width, presentation.few_curves(diagnosis, CURVES))),
         list(_primary_in_brief(whole.chapters[0], diagnosis, width)) if whole.chapters else [],
         _in_brief(others, "finding", width),
         [*_in_brief(whole.notes, "note", width), *_about(diagnosis, width, REMARKS)],
@@ -53,8 +53,8 @@ def _one_screen(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
 
 
 def _everything(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
-    whole = told.story(diagnosis)
-    blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width, told.shown_curves(diagnosis)))]
+    whole = presentation.story(diagnosis)
+    blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width, presentation.shown_curves(diagnosis)))]
     if whole.chapters:
         blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
     blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
@@ -69,9 +69,9 @@ def _everything(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
 def _verdict(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     """The verdict and why; of a sick run the primary finding is the reason, and follows in full."""
     yield from wrapped(
-        (told.run_name(diagnosis), "strong"),
-        f" · {told.how_long(diagnosis)} · ",
-        (told.headline(diagnosis), diagnosis.verdict),
+        (presentation.run_name(diagnosis), "strong"),
+        f" · {presentation.how_long(diagnosis)} · ",
+        (presentation.headline(diagnosis), diagnosis.verdict),
         rest="  ",
         width=width,
     )
@@ -104,7 +104,7 @@ def _curves(diagnosis: Diagnosis, width: int, keys: Sequence[str]) -> Iterator[L
     for name, begins, drawn, ends in rows:
         short = name if len(name) <= names else "…" + name[-names + 1 :]
         yield line((f"  {short:<{names}}  ", "quiet"), f"{begins:>{begins_width}} ", (drawn, "curve"), f" {ends}")
-    marked = told.onset(diagnosis)
+    marked = presentation.onset(diagnosis)
     if marked is not None and diagnosis.primary is not None:
         at = 2 + names + 2 + begins_width + 1 + column(marked, across, first, last)
         said = f"{diagnosis.primary.code} begins, {span(marked, marked, diagnosis.axis)}"
@@ -119,14 +119,14 @@ def _primary_in_brief(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Ite
     yield from wrapped((printable(finding.message), "strong"), first="  ", width=width)
     place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
     yield from wrapped(
-        (f"{capital(told.when(finding, diagnosis))}{place}; {told.how_sure(finding)}.", "quiet"),
+        (f"{capital(presentation.when(finding, diagnosis))}{place}; {presentation.how_sure(finding)}.", "quiet"),
         first="  ",
         width=width,
     )
     if finding.around:
-        yield from wrapped((capital(told.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
+        yield from wrapped((capital(presentation.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
     if chapter.consequences:
-        labels = listed((told.label(each) for each in chapter.consequences), most=4)
+        labels = listed((presentation.label(each) for each in chapter.consequences), most=4)
         yield from wrapped((f"Which led to {labels}.", "quiet"), first="  ", width=width)
     if finding.try_:
         yield line("  What to try, most likely first:")
@@ -138,7 +138,7 @@ def _in_brief(findings: Sequence[Finding], called: str, width: int) -> list[Line
     """One line each, and how many more there are."""
     lines = []
     for each in findings[:OTHERS]:
-        said = f"{told.label(each)}: {printable(each.message)}"
+        said = f"{presentation.label(each)}: {printable(each.message)}"
         lines.append(line((f"{each.severity.word:<7}", each.severity.word), "  " + shortened(said, width - 9)))
     if (more := len(findings) - OTHERS) > 0:
         lines.append(line((f"… and {plural(more, f'more {called}')}", "quiet")))
@@ -165,12 +165,12 @@ def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Lin
     yield line()
     if finding.where:
         yield from _row("where", listed(map(printable, finding.where)), width)
-    yield from _row("when", told.when(finding, diagnosis), width)
+    yield from _row("when", presentation.when(finding, diagnosis), width)
     if finding.around:
-        yield from _row("meanwhile", told.around(finding, diagnosis), width)
+        yield from _row("meanwhile", presentation.around(finding, diagnosis), width)
     yield from _row("how sure", percent(finding.confidence), width)
-    if causes := told.brought_about_by(finding, diagnosis):
-        yield from _row("because of", listed(told.label(each) for each in causes), width)
+    if causes := presentation.brought_about_by(finding, diagnosis):
+        yield from _row("because of", listed(presentation.label(each) for each in causes), width)
     if finding.evidence:
         numbers = " · ".join(f"{words(key)} {value(each)}" for key, each in finding.evidence.items())
         yield from _row("numbers", numbers, width)
@@ -196,12 +196,12 @@ def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]
     yield from wrapped(printable(finding.message), first="  ", width=width)
     place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
     yield from wrapped(
-        (f"{capital(told.when(finding, diagnosis))}{place}; {told.how_sure(finding)}.", "quiet"),
+        (f"{capital(presentation.when(finding, diagnosis))}{place}; {presentation.how_sure(finding)}.", "quiet"),
         first="  ",
         width=width,
     )
     if finding.around:
-        yield from wrapped((capital(told.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
+        yield from wrapped((capital(presentation.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
     if finding.try_:
         yield from wrapped("Try: " + printable(finding.try_[0]), first="  ", rest="       ", width=width)
     yield from _led_to(chapter, diagnosis, width, gap=False)
@@ -214,7 +214,7 @@ def _led_to(chapter: Chapter, diagnosis: Diagnosis, width: int, *, gap: bool = T
         yield line()
     yield line("  Which led to:")
     for each in chapter.consequences[:CONSEQUENCES]:
-        said = f"{told.label(each)}, {since(each.first_step, diagnosis.axis)}: {printable(each.message)}"
+        said = f"{presentation.label(each)}, {since(each.first_step, diagnosis.axis)}: {printable(each.message)}"
         yield line("    → " + shortened(said, width - 6))
     if (more := len(chapter.consequences) - CONSEQUENCES) > 0:
         yield line((f"    … and {plural(more, 'more finding')}", "quiet"))
@@ -222,7 +222,7 @@ def _led_to(chapter: Chapter, diagnosis: Diagnosis, width: int, *, gap: bool = T
 
 def _note(finding: Finding, width: int) -> Iterator[Line]:
     yield from wrapped(
-        ("note", "note"), f"  {told.label(finding)}: {printable(finding.message)}", rest="      ", width=width
+        ("note", "note"), f"  {presentation.label(finding)}: {printable(finding.message)}", rest="      ", width=width
     )
 
 
@@ -246,8 +246,10 @@ def _about(diagnosis: Diagnosis, width: int, most: int | None = None) -> list[Li
 def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line]:
     """What was looked at when nothing was found, and always what could not be."""
     if diagnosis.examined and not found:
-        yield from wrapped((f"Examined: {told.examined(diagnosis)}; nothing found.", "quiet"), rest="  ", width=width)
-    groups = told.unexamined(diagnosis)
+        yield from wrapped(
+            (f"Examined: {presentation.examined(diagnosis)}; nothing found.", "quiet"), rest="  ", width=width
+        )
+    groups = presentation.unexamined(diagnosis)
     if not groups:
         return
     looked = len(diagnosis.examined)
@@ -263,7 +265,7 @@ def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line
 
 def _title(finding: Finding, width: int) -> Iterator[Line]:
     severity = finding.severity.word
-    yield from wrapped((severity.upper(), severity), f"  {told.label(finding)}", width=width)
+    yield from wrapped((severity.upper(), severity), f"  {presentation.label(finding)}", width=width)
 
 
 def _row(name: str, said: str, width: int) -> Iterator[Line]:

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.clipping import clips_by_value
+from bedside.analysis.clipping_by_value import clips_by_value
 from bedside.analysis.leaf_modules import leaves, owner_sizes
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly

@@ -24,7 +24,7 @@ from bedside.finding import Finding
 from bedside.record.histograms import KIND, Histogram
 from bedside.record.missing import is_missing
 from bedside.record.run import Event, Key
-from bedside.sinks.names import outer_name
+from bedside.sinks.outer_names import outer_name
 from bedside.sinks.sink import Ending, Sink
 
 SHARE = 0.02  # of the run's time that one sink's calls may take

@@ -48,8 +48,8 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import blind_loss
-from bedside.preflight.function_calls import LOSSES, Call, FunctionCalls
 from bedside.preflight.setup import GRADIENT, Setup
+from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.training.modes import without_dropout
 from bedside.wording import number, percent
 

@@ -53,8 +53,8 @@ from bedside.collect.vitals.leaked_future import answers_in, differences, is_nex
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import OF_CLASSES, Call
 from bedside.preflight.setup import LOSS, Setup
+from bedside.preflight.torch_calls import OF_CLASSES, Call
 from bedside.training.batches import map_tensors, named_tensors
 from bedside.training.random_state import save_random_state
 from bedside.wording import number, percent

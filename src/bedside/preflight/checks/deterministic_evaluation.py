@@ -42,8 +42,8 @@ from torch.nn import functional as F
 
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import DROPOUTS, RANDOM, Call, FunctionCalls
 from bedside.preflight.setup import LOSS, Setup
+from bedside.preflight.torch_calls import DROPOUTS, RANDOM, Call, FunctionCalls
 from bedside.training.batches import named_tensors
 from bedside.wording import listed, number
 

@@ -44,8 +44,8 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import VARIANCE, chance, prior, targets
-from bedside.preflight.function_calls import LOSSES, Call, FunctionCalls
 from bedside.preflight.setup import LOSS, Setup
+from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.wording import number
 
 

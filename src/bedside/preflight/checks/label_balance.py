@@ -37,9 +37,9 @@ import torch
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import OF_CLASSES
-from bedside.preflight.labels import labels_of
+from bedside.preflight.class_labels import labels_of
 from bedside.preflight.setup import Setup
+from bedside.preflight.torch_calls import OF_CLASSES
 from bedside.wording import count, listed, percent
 
 

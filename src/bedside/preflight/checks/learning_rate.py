@@ -39,7 +39,7 @@ from typing import Any
 
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.schedule import rates_of
+from bedside.preflight.schedule_preview import rates_of
 from bedside.preflight.setup import OPTIMIZER, Setup
 from bedside.training.step import real_optimizer
 from bedside.wording import listed, number

@@ -42,8 +42,8 @@ from bedside.collect.vitals.loss_inputs import PROBABILITIES, SCORES, maker
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import Call
 from bedside.preflight.setup import Setup
+from bedside.preflight.torch_calls import Call
 from bedside.wording import listed, number
 
 BOUNDED = {"Tanh": "tanh", "Relu": "ReLU"}

@@ -41,8 +41,8 @@ from torch import Tensor
 from bedside.collect.vitals.loss_graph import hidden_broadcast
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import ELEMENTWISE
 from bedside.preflight.setup import FirstLoss, Setup
+from bedside.preflight.torch_calls import ELEMENTWISE
 from bedside.training.batches import named_tensors
 from bedside.wording import listed, number
 

@@ -43,7 +43,7 @@ from typing import Any
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.schedule import horizon, previewed
+from bedside.preflight.schedule_preview import horizon, previewed
 from bedside.preflight.setup import SCHEDULER, STEPS, Setup
 from bedside.wording import count, number, percent
 

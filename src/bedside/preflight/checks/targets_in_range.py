@@ -43,9 +43,9 @@ from bedside.collect.vitals.target_range import RANGES, maker_of, operation, tar
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.preflight.base import Passed, check
-from bedside.preflight.function_calls import OF_CLASSES, REGRESSION, Call
-from bedside.preflight.labels import labels_of
+from bedside.preflight.class_labels import labels_of
 from bedside.preflight.setup import Setup
+from bedside.preflight.torch_calls import OF_CLASSES, REGRESSION, Call
 from bedside.wording import number, percent
 
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")

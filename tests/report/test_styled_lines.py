@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bedside.report.lines import plain, wrapped
+from bedside.report.styled_lines import plain, wrapped
 
 
 def test_words_are_kept_whole_and_later_lines_indented():

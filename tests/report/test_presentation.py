@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from bedside.finding import Severity
-from bedside.report.story import brought_about_by, headline, story, unexamined, when
+from bedside.report.presentation import brought_about_by, headline, story, unexamined, when
 
 
 def test_consequences_of_consequences_are_folded_in_order_of_onset(sick):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bedside.finding import Diagnosis, Failure, Severity
-from bedside.report.lines import WIDTH, Line, line
+from bedside.report.styled_lines import WIDTH, Line, line
 from bedside.wording import count, plural, printable
 
 VERDICTS = ("sick", "unclear", "healthy")

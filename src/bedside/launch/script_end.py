@@ -72,8 +72,8 @@ def print_reports(monitors: Sequence[Any], options: Options) -> None:
 
 def _print_all(monitors: Sequence[Any]) -> None:
     """One training in full; of several a table, and in full the worst."""
-    from bedside.report.lines import plain
-    from bedside.report.many_runs import badness, table_lines
+    from bedside.report.runs_table import badness, table_lines
+    from bedside.report.styled_lines import plain
 
     told = {diagnosis.run: (diagnosis, each) for each in monitors for diagnosis in [each.diagnose()]}
     diagnoses = [diagnosis for diagnosis, _ in told.values()]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from bedside.preflight.function_calls import Call
 from bedside.preflight.setup import Setup
+from bedside.preflight.torch_calls import Call
 
 
 def targets_of(setup: Setup, call: Call) -> Iterator[Tensor]:

@@ -13,8 +13,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from bedside.launch.after_import import AfterImport
-from bedside.launch.ending import die_of_the_interrupt, on_termination, print_reports
 from bedside.launch.options import Options
+from bedside.launch.script_end import die_of_the_interrupt, on_termination, print_reports
 
 if TYPE_CHECKING:
     from bedside.launch.attach import Attach

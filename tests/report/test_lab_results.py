@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from bedside.record.run import Event
-from bedside.report.experiments import KIND, MAX_CHARACTERS, MAX_SHOWN, PNG, experiments
+from bedside.report.lab_results import KIND, MAX_CHARACTERS, MAX_SHOWN, PNG, experiments
 from bedside.testing import a_run
 
 A_PICTURE = base64.b64encode(PNG + b"the rest").decode()

@@ -1,6 +1,6 @@
-"""The order in which every report tells a Diagnosis: one story with its consequences, then what else there is.
+"""How every report presents a Diagnosis: one story with its consequences, then what else there is.
 
-Text, Markdown and HTML all read from here, so that they tell the same thing in the same order.
+Text, Markdown and HTML all read from here, so that they say the same thing in the same order.
 """
 
 from __future__ import annotations

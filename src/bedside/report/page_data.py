@@ -13,16 +13,16 @@ from typing import Any
 from bedside import __version__
 from bedside.finding import Diagnosis, Differential, Finding
 from bedside.record.run import Run
-from bedside.report import story as told
+from bedside.report import presentation
 from bedside.report.comparison import summary
-from bedside.report.evidence import evidence_panels, onset_mark
-from bedside.report.experiments import experiments
 from bedside.report.facts import facts
+from bedside.report.finding_charts import evidence_panels, onset_mark
 from bedside.report.instruments import instruments
 from bedside.report.instruments.base import SECTIONS, Panel
 from bedside.report.instruments.curves import CurveTable
+from bedside.report.lab_results import experiments
+from bedside.report.presentation import Chapter
 from bedside.report.questions import harmless
-from bedside.report.story import Chapter
 from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 
@@ -43,24 +43,24 @@ def put_curves(panel: Panel, curves: CurveTable) -> None:
 
 def story_data(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Verdict, story, what could not be examined, and how the run was made; no readings."""
-    whole = told.story(diagnosis)
+    whole = presentation.story(diagnosis)
     evidence = {panel.id.removeprefix("evidence:"): panel.to_json() for panel in evidence_panels(run, diagnosis)}
     return {
         "bedside": __version__,
-        "run": told.run_name(diagnosis),
+        "run": presentation.run_name(diagnosis),
         "axis": diagnosis.axis,
         "steps": diagnosis.steps,
         "finished": run.finished,
         "verdict": diagnosis.verdict,
         "headline": headline(diagnosis),
-        "reason": printable(told.reason(diagnosis)),
-        "length": told.how_long(diagnosis),
+        "reason": printable(presentation.reason(diagnosis)),
+        "length": presentation.how_long(diagnosis),
         "chapters": [_chapter(each, diagnosis, evidence) for each in whole.chapters],
         "questions": [_question(each) for each in diagnosis.differential],
-        "notes": [{"label": told.label(each), "message": printable(each.message)} for each in whole.notes],
+        "notes": [{"label": presentation.label(each), "message": printable(each.message)} for each in whole.notes],
         "baseline": _baseline(diagnosis),
         "about": [printable(capital(each)) for each in diagnosis.notes],
-        "examined": f"Examined: {told.examined(diagnosis)}." if diagnosis.examined else "",
+        "examined": f"Examined: {presentation.examined(diagnosis)}." if diagnosis.examined else "",
         "not_examined": _not_examined(diagnosis),
         "rule_pages": dict(rule_pages or {}),
         "experiments": experiments(run),
@@ -71,7 +71,7 @@ def story_data(run: Run, diagnosis: Diagnosis, rule_pages: Mapping[str, str] | N
 
 def headline(diagnosis: Diagnosis) -> str:
     """What follows the verdict: `1 error, 2 warnings`, or why nothing can be said."""
-    return printable(told.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; "))
+    return printable(presentation.headline(diagnosis).removeprefix(diagnosis.verdict).lstrip(":; "))
 
 
 def marked(panel: Panel, diagnosis: Diagnosis) -> Panel:
@@ -87,14 +87,14 @@ def finding_data(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
     """One finding in words."""
     rows = {
         "where": listed(map(printable, finding.where)),
-        "when": told.when(finding, diagnosis),
-        "meanwhile": told.around(finding, diagnosis),
-        "how sure": told.how_sure(finding).removesuffix(" sure"),
-        "because of": listed(told.label(each) for each in told.brought_about_by(finding, diagnosis)),
+        "when": presentation.when(finding, diagnosis),
+        "meanwhile": presentation.around(finding, diagnosis),
+        "how sure": presentation.how_sure(finding).removesuffix(" sure"),
+        "because of": listed(presentation.label(each) for each in presentation.brought_about_by(finding, diagnosis)),
     }
     return {
         "code": finding.code,
-        "label": told.label(finding),
+        "label": presentation.label(finding),
         "severity": finding.severity.word,
         "message": printable(finding.message),
         "facts": [[name, said] for name, said in rows.items() if said],
@@ -114,9 +114,9 @@ def _chapter(chapter: Chapter, diagnosis: Diagnosis, evidence: Mapping[str, Any]
     led_to = [
         {
             "code": each.code,
-            "label": told.label(each),
+            "label": presentation.label(each),
             "severity": each.severity.word,
-            "when": told.when(each, diagnosis),
+            "when": presentation.when(each, diagnosis),
             "message": printable(each.message),
             "evidence": charts(each),
         }
@@ -157,7 +157,7 @@ def _baseline(diagnosis: Diagnosis) -> str:
 
 
 def _not_examined(diagnosis: Diagnosis) -> dict[str, Any]:
-    groups: Iterable[told.Unexamined] = told.unexamined(diagnosis)
+    groups: Iterable[presentation.Unexamined] = presentation.unexamined(diagnosis)
     return {
         "title": f"Not examined: {plural(len(diagnosis.not_examined), 'rule')}, which would need",
         "groups": [f"{group.needs}: {listed(group.codes, most=12)}" for group in groups],

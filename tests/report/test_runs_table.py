@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from bedside.finding import Diagnosis, Failure, Finding, Severity
-from bedside.report.lines import plain
-from bedside.report.many_runs import table_lines
+from bedside.report.runs_table import table_lines
+from bedside.report.styled_lines import plain
 
 
 def a_finding(code="LOS101", name="diverging-loss", severity=Severity.ERROR, first=120, **more):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bedside.incident.spikes import EXEMPT, WINDOW, Spikes
+from bedside.incident.device_spikes import EXEMPT, WINDOW, Spikes
 
 
 def spikes_in(values, multiple=6.0):
