@@ -48,7 +48,7 @@ class Loop:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         self.expected["grad_norm_clipped"].append(norm([p.grad for p in mine if p.grad is not None]))
         before = [p.detach().clone() for p in mine]
-        self.fast_path.append(self.monitor.fast_path.active)
+        self.fast_path.append(self.monitor.dispatcher.fast_path.active)
         self.optimizer.step()
         self.expected["param_norm"].append(norm(mine))
         self.expected["update_norm"].append(norm([p - old for p, old in zip(mine, before, strict=True)]))
@@ -249,7 +249,7 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop.monitor.diagnose()
     assert not begun
     monkeypatch.setattr(
-        native, "LOADING_SECONDS", loop.monitor._budget.sum_seconds + 1e-9
+        native, "LOADING_SECONDS", loop.monitor.dispatcher.budget.sum_seconds + 1e-9
     )  # the fast-path steps count as well
     loop.run(60)
     assert loop.fast_path[-1]
