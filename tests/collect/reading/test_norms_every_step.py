@@ -15,7 +15,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
-from bedside.monitor import monitor
+from bedside.monitor import flush_cycle
 from bedside.record.sqlite.reader import open_run
 
 STEPS = 130  # the first hundred are observed in full
@@ -203,7 +203,7 @@ def test_parameters_without_a_gradient_are_missing_and_not_zero(way, tmp_path):
 
 
 def test_a_layer_that_is_unfrozen_later_is_read_from_then_on(way, tmp_path, monkeypatch):
-    monkeypatch.setattr(monitor, "CHECK_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(flush_cycle, "CHECK_INTERVAL_SECONDS", 0.0)
     model = Branches()
     model.used.bias.requires_grad_(False)
     loop = Loop(tmp_path / "run", model=model).run()
