@@ -207,10 +207,10 @@ def shares(steps: int = 300) -> dict[str, float]:
         training.batch = smaller.__next__
         with watched(training) as monitor:
             train(training, 510)
-            budget, began = monitor._budget, time.perf_counter()
-            before = budget.total + monitor.fast_path.spent
+            budget, began = monitor.dispatcher.budget, time.perf_counter()
+            before = budget.total + monitor.dispatcher.fast_path.spent
             train(training, steps)
-            own = UNTIMED_FACTOR * (budget.total + monitor.fast_path.spent - before)
+            own = UNTIMED_FACTOR * (budget.total + monitor.dispatcher.fast_path.spent - before)
             found[f"per cent by its own account, default budget, {net}"] = (
                 100 * own / (time.perf_counter() - began - own)
             )
@@ -228,7 +228,7 @@ def attention(steps: int = 12) -> dict[str, float]:
             began = time.perf_counter()
             train(training, 1)
             took.append(time.perf_counter() - began)
-        reading = median(monitor._budget._recent["attention"])
+        reading = median(monitor.dispatcher.budget._recent["attention"])
     return {"per cent of a step for attention entropy, gpt": 100 * reading / (median(took) - reading)}
 
 
@@ -237,9 +237,9 @@ def rules() -> dict[str, float]:
     training = build("mlp", fused=True)
     with watched(training) as monitor:
         train(training, 1000)
-        before = monitor._budget.alarm_seconds
+        before = monitor.dispatcher.budget.alarm_seconds
         train(training, STEPS_OF_RULES)
-        alarm_seconds = monitor._budget.alarm_seconds - before
+        alarm_seconds = monitor.dispatcher.budget.alarm_seconds - before
         metrics = len(monitor._recorder.view().series_keys)
     return {
         f"microseconds a step for rules over {metrics} metrics, MLP, default budget": 1e6

@@ -67,14 +67,14 @@ class Bedside(Watcher):
 
         monitor = self.monitor
         if monitor.step:  # what early looks may take besides is over after 500 steps, which slow nets do not reach here
-            monitor._alarms._spent_early = EARLY_SECONDS
-        monitor._alarms._began += idle
-        monitor._flushes.last += idle
-        monitor._looked_over += idle
+            monitor.dispatcher.flush_cycle.alarms._spent_early = EARLY_SECONDS
+        monitor.dispatcher.flush_cycle.alarms._began += idle
+        monitor.dispatcher.flush_cycle.timing.last += idle
+        monitor.dispatcher.flush_cycle.looked_over += idle
         monitor._steps.last_end = (monitor._steps.last_end or 0.0) + idle
-        monitor.fast_path._began += idle
-        if monitor.fast_path.active:
-            monitor.fast_path._deadline += idle
+        monitor.dispatcher.fast_path._began += idle
+        if monitor.dispatcher.fast_path.active:
+            monitor.dispatcher.fast_path._deadline += idle
         for reader in monitor._steps._readers.values():  # weights are remembered from one step that is read to the next
             if reader._moved is not None:
                 reader._moved.remember(reader._parameters)
@@ -85,18 +85,22 @@ class Bedside(Watcher):
         from bedside.collect.hooks import torch_patches as patches
         from bedside.collect.hooks.call_slot import lifted
 
-        patches.remove_monitor(self.monitor)
+        patches.remove_dispatcher(self.monitor.dispatcher)
         try:
             with aside(training), lifted():
                 yield
         finally:
-            patches.add_monitor(self.monitor)
+            patches.add_dispatcher(self.monitor.dispatcher)
 
     def own_seconds(self) -> float:
-        return self.monitor._budget.total + self.monitor.fast_path.spent
+        return self.monitor.dispatcher.budget.total + self.monitor.dispatcher.fast_path.spent
 
     def reading_seconds(self) -> float:
-        return self.own_seconds() - self.monitor._budget.alarm_seconds - self.monitor._budget.write_seconds
+        return (
+            self.own_seconds()
+            - self.monitor.dispatcher.budget.alarm_seconds
+            - self.monitor.dispatcher.budget.write_seconds
+        )
 
 
 class TierZero(Bedside):

@@ -116,7 +116,7 @@ def leave_nothing(program: Program) -> None:
         assert not module._forward_pre_hooks
     assert not program.optimizer._optimizer_step_pre_hooks
     assert not program.optimizer._optimizer_step_post_hooks
-    assert not torch_patches.MONITORS
+    assert not torch_patches.DISPATCHERS
     assert not STANDING
     for (home, name), function in FUNCTIONS.items():
         assert getattr(home, name) is function, name

@@ -464,7 +464,7 @@ def test_the_guard_leaves_the_fast_path_on_and_works_there(tmp_path):
     bad = []
     with bedside.watch(model, optimizer, run_dir=tmp_path / "run", on_nan="skip", quiet=True) as monitor:
         for step in range(1000):
-            on_fast_path = step >= 150 and monitor.fast_path.active and len(bad) < 2
+            on_fast_path = step >= 150 and monitor.dispatcher.fast_path.active and len(bad) < 2
             x, y = torch.randn(32, 64), torch.randint(0, 10, (32,))
             if on_fast_path and bad:
                 x[0, 0] = float("nan")

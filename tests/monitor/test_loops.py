@@ -328,7 +328,7 @@ def test_a_step_that_calls_its_parents_step_is_one_step(tmp_path):
     for step in range(700):
         optimizer.zero_grad()
         model(torch.randn(8, 4)).pow(2).mean().backward()
-        quiet.append(monitor.fast_path.active)
+        quiet.append(monitor.dispatcher.fast_path.active)
         optimizer.fails = step == 650
         with suppress(OverflowError):
             optimizer.step()

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import bedside
-from bedside.collect.hooks.torch_patches import MONITORS
+from bedside.monitor.monitor import monitors
 from bedside.record.sqlite.reader import open_run
 
 
@@ -85,10 +85,10 @@ def test_a_cell_that_is_run_again_closes_the_older_monitor_with_a_word(tmp_path,
     for number in range(40):
         bedside.watch(model, optimizer, run_dir=tmp_path / str(number))
         train(model, optimizer, 1)
-        assert len(MONITORS) == 1
+        assert len(monitors()) == 1
         hooks.append((len(model._forward_pre_hooks), len(optimizer._optimizer_step_post_hooks)))
     assert len(set(hooks)) == 1, "nothing piles up"
-    MONITORS[0].close_for_another()
+    monitors()[0].close_for_another()
     said = capsys.readouterr().err.splitlines()
     assert [line for line in said if "watched anew" in line] == said
     assert len(said) == 39
@@ -99,6 +99,6 @@ def test_another_model_is_nobodys_business(tmp_path):
     for name in "ab":
         model = net()
         bedside.watch(model, torch.optim.SGD(model.parameters(), lr=0.1), run_dir=tmp_path / name, quiet=True)
-    assert len(MONITORS) == 2
-    for each in list(MONITORS):
+    assert len(monitors()) == 2
+    for each in monitors():
         each.close()

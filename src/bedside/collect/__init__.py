@@ -21,9 +21,9 @@ A **step** is one round of optimizer updates, however many micro-batches it took
 backward pass runs inside `optimizer.step`, so gradients are then read after it.
 
 Steps at which nothing is due take the fast path (step/fast_path.py; step/fast_path_control.py decides), at which no
-collector is called. The optimizer's hooks belong to the monitor: it asks the fast path whether it takes the step, and
-otherwise does the full reading. sampling/ decides what is due: intervals by the step number, chosen to stay within a
-budget.
+collector is called. The dispatcher (monitor/dispatcher.py) owns the hooks: it asks the fast path whether it takes the
+step, and otherwise does the full reading. sampling/ decides what is due: intervals by the step number, chosen to stay
+within a budget.
 
 Numbers stay on the device as tensors (reading/device_queue.py) until step/step_rows.py writes many steps at once, after
 one transfer.

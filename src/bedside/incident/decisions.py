@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bedside.collect.step.step_count import StepCount
 from bedside.incident.guard import NonFiniteStep
 from bedside.record.run import Event
 from bedside.training.batches import named_tensors
@@ -33,13 +34,13 @@ class Decisions:
         self,
         action: str,
         context: Any,
-        step: Callable[[], int],
+        steps: StepCount,
         inputs: Callable[[], Any],
         announce: Callable[[str], None],
     ) -> None:
         self._action = action
         self._context = context
-        self._step = step  # the one that is under way
+        self._steps = steps
         self._inputs = inputs
         self._announce = announce
         self.in_a_row = self.total = 0
@@ -48,9 +49,9 @@ class Decisions:
 
     def decided(self, bad: bool | Tensor, optimizer: Optimizer) -> None:
         if isinstance(bad, Tensor):
-            self._arriving.append((self._step(), self._context.queue.put(bad.float())))
+            self._arriving.append((self._steps.next, self._context.queue.put(bad.float())))
         elif bad or self.in_a_row:
-            self._note(self._step(), bad, optimizer)
+            self._note(self._steps.next, bad, optimizer)
 
     def events(self) -> list[Event]:
         """What was decided since the last call, as far as it has arrived."""

@@ -13,6 +13,7 @@ from typing import Any
 from torch.optim import Optimizer
 
 from bedside.collect.hooks.nested_steps import without_nested_steps
+from bedside.collect.step.step_count import StepCount
 from bedside.incident.black_box import BlackBox, black_box_of
 from bedside.incident.decisions import Decisions
 from bedside.incident.guard import Guard, check_action, check_multiple
@@ -37,12 +38,12 @@ class Incidents:
         self._begins: list[Any] = []  # hooks of the guard
 
     def listener(
-        self, context: Any, run_dir: Path, step: Callable[[], int], announce: Callable[[str], None]
+        self, context: Any, run_dir: Path, count: StepCount, announce: Callable[[str], None]
     ) -> IncidentListener:
-        """The collector that follows the steps; `step` is the number of the one under way."""
+        """The collector that follows the steps."""
         self._listener = listener = IncidentListener(context, self._check, self._box, run_dir, announce)
         if self._action != "report":
-            self._decisions = Decisions(self._action, context, step, lambda: listener.inputs, announce)
+            self._decisions = Decisions(self._action, context, count, lambda: listener.inputs, announce)
             # With a black box the answer is read at every step anyway, and an exception has to come at once.
             waits = True if self._box is not None or self._action != "skip" else None
             self._guard = Guard(

@@ -78,10 +78,10 @@ class KerasStep:
         if limit := self._keras.clipnorm:
             norms = torch._foreach_norm([each.detach() for each in grads])
             for parameter, total in zip(self._parameters, norms, strict=True):
-                self._monitor.clipped_by_norm([parameter], float(limit), total)
+                self._monitor.dispatcher.clipped_by_norm([parameter], float(limit), total)
         elif limit := self._keras.global_clipnorm:
             total = torch.nn.utils.get_total_norm(list(grads))
-            self._monitor.clipped_by_norm(list(self._parameters), float(limit), total)
+            self._monitor.dispatcher.clipped_by_norm(list(self._parameters), float(limit), total)
         for parameter, gradient in zip(self._parameters, shown, strict=True):
             parameter.grad = gradient
         return clipped
@@ -90,7 +90,7 @@ class KerasStep:
         """Keras' `scale_loss`, for mixed precision."""
         scaled = original(loss)
         if scaled is not loss and self._monitor is not None:
-            self._monitor.scaled(loss, scaled)
+            self._monitor.dispatcher.scaled(loss, scaled)
         return scaled
 
     def _rate(self) -> float:

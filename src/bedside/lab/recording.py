@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
-from bedside.collect.hooks import torch_patches
 from bedside.errors import BedsideError
 from bedside.lab.result import Result
+from bedside.monitor.monitor import monitors
 from bedside.report.lab_results import KIND
 
 Options = ParamSpec("Options")
@@ -34,7 +34,7 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
         finally:
             _running.reset(token)
         model = args[0] if args else kwargs.get("model")
-        for monitor in [each for each in torch_patches.MONITORS if model in (each, each.model)]:
+        for monitor in [each for each in monitors() if model in (each, each.model)]:
             add_to_record(result, monitor)
         return result
 

@@ -259,6 +259,6 @@ def _overlap(one: Optimizer, others: Iterable[Optimizer]) -> bool:
 
 def _already_watched(optimizer: Optimizer) -> bool:
     """By a `bedside.watch` that the script calls itself."""
-    from bedside.collect.hooks.torch_patches import MONITORS
+    from bedside.collect.hooks.torch_patches import DISPATCHERS
 
-    return any(optimizer is each for monitor in MONITORS for each in monitor.optimizers)
+    return any(optimizer is each for dispatcher in DISPATCHERS for each in dispatcher.optimizers)

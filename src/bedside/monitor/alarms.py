@@ -14,11 +14,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.collect.sampling.intervals import GRACE_STEPS
+from bedside.collect.sampling.intervals import GRACE_STEPS, Intervals
+from bedside.collect.step.step_count import StepCount
 from bedside.diagnosis.engine import as_story, run_rules
 from bedside.errors import say
 from bedside.finding import Finding
 from bedside.monitor.held_back import HeldBack
+from bedside.monitor.ranks import several_ranks
+from bedside.monitor.recorder import Recorder
+from bedside.monitor.run_events import RunEvents
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
 from bedside.wording import count, printable
@@ -113,6 +117,25 @@ class AlarmPrinter:
     def withdraw(self, finding: Finding, step: int) -> None:
         if not self.silent:
             say(withdrawal_line(finding, step))
+
+
+class AlarmReporter:
+    """An alarm begins: it is recorded and reported, and for a while more steps are read."""
+
+    def __init__(
+        self, recorder: Recorder, events: RunEvents, count: StepCount, intervals: Intervals, printer: AlarmPrinter
+    ) -> None:
+        self._recorder = recorder
+        self._events = events
+        self._count = count
+        self._intervals = intervals
+        self._printer = printer
+
+    def begun(self, finding: Finding) -> None:
+        if not several_ranks():  # which steps are read is decided by their number alone, on all ranks alike
+            self._intervals.start_dense_sampling(self._count.next)
+        self._recorder.finding(self._events.step, finding)
+        self._printer.say(finding)
 
 
 def print_alarm(finding: Finding) -> None:

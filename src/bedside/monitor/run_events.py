@@ -6,12 +6,13 @@ that no forward is observed. Training goes on in any case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
 
 from bedside.collect.collector import Collector
+from bedside.collect.step.step_count import StepCount
 from bedside.errors import BadModel, warn_safely
 from bedside.monitor.recorder import Recorder
 
@@ -21,9 +22,9 @@ UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs 
 class RunEvents:
     """Notes events at the step that was the last one when they happened."""
 
-    def __init__(self, recorder: Recorder, next_step: Callable[[], int]) -> None:
+    def __init__(self, recorder: Recorder, count: StepCount) -> None:
         self._recorder = recorder
-        self._next_step = next_step
+        self._count = count
         self._covered: Mapping[str, Any] = {}
         self._clipping: tuple[str, bool] | None = None  # what was last said about it
         self._divided: bool | None = None  # what was last said about micro-batches
@@ -32,7 +33,7 @@ class RunEvents:
     @property
     def step(self) -> int:
         """The last one that is over; before there is any, the first."""
-        return max(self._next_step() - 1, 0)
+        return max(self._count.next - 1, 0)
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         self._recorder.event(self.step, kind, data)
@@ -83,11 +84,11 @@ class RunEvents:
     def interrupted(self) -> None:
         """By Ctrl-C, while our own code ran: nothing of ours is broken, but what follows is not watched."""
         self.note("switched_off", {"where": "", "error": "", "all": True})
-        warn_safely(f"bedside was interrupted at step {self._next_step()}; what follows is not watched.", stacklevel=5)
+        warn_safely(f"bedside was interrupted at step {self._count.next}; what follows is not watched.", stacklevel=5)
 
     def switched_off(self, where: str, why: str) -> None:
         """All of the monitor was."""
         self.note("switched_off", {"where": where, "error": why, "all": True})
         warn_safely(
-            f"bedside stopped listening at step {self._next_step()} ({why}); training goes on unwatched.", stacklevel=5
+            f"bedside stopped listening at step {self._count.next} ({why}); training goes on unwatched.", stacklevel=5
         )

@@ -12,7 +12,6 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.collect.hooks.called_modules import unwrapped
-from bedside.collect.hooks.torch_patches import MONITORS
 from bedside.collect.model.mode_dependent import dropout_rates
 from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
@@ -24,7 +23,7 @@ from bedside.incident.black_box import BlackBox
 from bedside.incident.incidents import Incidents, incidents_of
 from bedside.monitor import ranks
 from bedside.monitor.live_page import check_live_page, start_live_page
-from bedside.monitor.monitor import Monitor
+from bedside.monitor.monitor import Monitor, monitors
 from bedside.monitor.resuming import next_step, open_store, optimizer_steps
 from bedside.record.environment import environment
 from bedside.record.sqlite.writer import Store
@@ -200,7 +199,7 @@ def _watch(
 
 def _close_older(model: nn.Module, quiet: bool) -> None:
     """One monitor per model: a notebook cell that is run again means the new one."""
-    for older in list(MONITORS):
+    for older in monitors():
         if unwrapped(older.model) is unwrapped(model):
             older.close_for_another()
             if not quiet:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.norm_reader import Reader, leaves_gradients_alone
-from bedside.monitor import monitor
+from bedside.monitor import flush_cycle
 from bedside.record.sqlite.reader import open_run
 
 STEPS = 130  # the first hundred are observed in full
@@ -48,7 +48,7 @@ class Loop:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         self.expected["grad_norm_clipped"].append(norm([p.grad for p in mine if p.grad is not None]))
         before = [p.detach().clone() for p in mine]
-        self.fast_path.append(self.monitor.fast_path.active)
+        self.fast_path.append(self.monitor.dispatcher.fast_path.active)
         self.optimizer.step()
         self.expected["param_norm"].append(norm(mine))
         self.expected["update_norm"].append(norm([p - old for p, old in zip(mine, before, strict=True)]))
@@ -203,7 +203,7 @@ def test_parameters_without_a_gradient_are_missing_and_not_zero(way, tmp_path):
 
 
 def test_a_layer_that_is_unfrozen_later_is_read_from_then_on(way, tmp_path, monkeypatch):
-    monkeypatch.setattr(monitor, "CHECK_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(flush_cycle, "CHECK_INTERVAL_SECONDS", 0.0)
     model = Branches()
     model.used.bias.requires_grad_(False)
     loop = Loop(tmp_path / "run", model=model).run()
@@ -249,7 +249,7 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop.monitor.diagnose()
     assert not begun
     monkeypatch.setattr(
-        native, "LOADING_SECONDS", loop.monitor._budget.sum_seconds + 1e-9
+        native, "LOADING_SECONDS", loop.monitor.dispatcher.budget.sum_seconds + 1e-9
     )  # the fast-path steps count as well
     loop.run(60)
     assert loop.fast_path[-1]

@@ -51,7 +51,7 @@ class Loop:
         self.rates.append(self.optimizer.param_groups[0]["lr"])
         if self.clip is not None:
             self.norms.append(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip).item())
-        self.fast_path.append(self.monitor.fast_path.active)
+        self.fast_path.append(self.monitor.dispatcher.fast_path.active)
         self.optimizer.step()
         self.schedule.step()
 
@@ -100,7 +100,7 @@ def test_a_loss_that_is_not_finite_wakes_and_its_origin_is_sought(tmp_path):
     loop = Loop(tmp_path / "run").run()
     assert loop.fast_path[-1]
     loop.step(factor=math.inf)
-    assert not loop.monitor.fast_path.active or loop.monitor.step > STEPS
+    assert not loop.monitor.dispatcher.fast_path.active or loop.monitor.step > STEPS
     run = loop.recorded()
     assert run.loss.last == math.inf
     origin = run.events_of("origin")
@@ -139,7 +139,7 @@ def test_an_evaluation_at_quiet_steps_is_heard(tmp_path):
     with torch.no_grad():  # in training mode, which is the mistake
         loop.model(loop.case.batch()[0])
     loop.monitor.log(val_loss=1.0)
-    assert not loop.monitor.fast_path.active
+    assert not loop.monitor.dispatcher.fast_path.active
     loop.run(3)
     assert loop.recorded().events_of("validation_in_train_mode")
 
@@ -187,8 +187,8 @@ def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_
     loop, timed, stretches = Loop(tmp_path / "run"), 0, 0
     for _ in range(100 + 5 * fast_path_module.CHECK_INTERVAL):
         fast_path_control, before = (
-            loop.monitor.fast_path._timed and loop.monitor.fast_path.active,
-            len(loop.monitor.fast_path),
+            loop.monitor.dispatcher.fast_path._timed and loop.monitor.dispatcher.fast_path.active,
+            len(loop.monitor.dispatcher.fast_path),
         )
         loop.step()
         timed += fast_path_control
@@ -206,7 +206,7 @@ def test_after_one_step_that_failed_others_are_quiet_again_some_day(tmp_path):
         raise RuntimeError("out of luck")
 
     handle = loop.optimizer.register_step_pre_hook(fail)
-    loop.monitor.leave_fast_path()  # so that it is observed
+    loop.monitor.dispatcher.leave_fast_path()  # so that it is observed
     with pytest.raises(RuntimeError, match="out of luck"):
         loop.step()
     loop.run(LEARNING_BACKWARDS)
@@ -244,7 +244,7 @@ def test_accumulation_and_tensor_rates_are_never_quiet(tmp_path):
         inputs, targets = case.batch()
         optimizer.zero_grad()
         F.cross_entropy(model(inputs), targets).backward()
-        assert not monitor.fast_path.active
+        assert not monitor.dispatcher.fast_path.active
         optimizer.step()
     monitor.close()
 
@@ -351,7 +351,7 @@ def test_steps_with_a_closure_are_never_quiet(tmp_path):
                 return loss
 
             optimizer.step(closure)
-            assert not monitor.fast_path.active
+            assert not monitor.dispatcher.fast_path.active
     assert len(open_run(tmp_path / "run").loss) == 120
 
 
@@ -378,7 +378,7 @@ def test_an_optimizer_that_lets_go_of_its_gradients_takes_no_empty_steps(tmp_pat
         for _ in range(130):
             inputs, targets = case.batch()
             F.cross_entropy(model(inputs), targets).backward()
-            quiet.append(monitor.fast_path.active)
+            quiet.append(monitor.dispatcher.fast_path.active)
             optimizer.step()
     assert sum(quiet) > 20
     run = open_run(tmp_path / "run")
@@ -390,31 +390,31 @@ def test_what_ends_a_stretch_is_counted_once(tmp_path, monkeypatch):
     loop = Loop(tmp_path / "run").run()
     assert loop.fast_path[-1]
     monitor, now = loop.monitor, [1000.0]
-    leave_fast_path = monitor._fast_path_control.leave_fast_path
+    leave_fast_path = monitor.dispatcher.fast_path_control.leave_fast_path
 
     def slowly():
         leave_fast_path()
         now[0] += 10.0
 
-    monkeypatch.setattr(monitor._fast_path_control, "leave_fast_path", slowly)
-    monkeypatch.setattr(monitor, "_between_steps", lambda step: None)
-    before = monitor._budget.total + monitor.fast_path.spent
+    monkeypatch.setattr(monitor.dispatcher.fast_path_control, "leave_fast_path", slowly)
+    monkeypatch.setattr(monitor.dispatcher, "_between_steps", lambda step: None)
+    before = monitor.dispatcher.budget.total + monitor.dispatcher.fast_path.spent
     with monkeypatch.context() as patch:
         patch.setattr("time.perf_counter", lambda: now[0])
-        monitor._fast_path_ended()
-    assert monitor._budget.total == pytest.approx(before + 10.0)
+        monitor.dispatcher._fast_path_ended()
+    assert monitor.dispatcher.budget.total == pytest.approx(before + 10.0)
     loop.recorded()
 
 
 def test_what_was_heard_before_the_monitor_switched_itself_off_is_kept(tmp_path):
     loop = Loop(tmp_path / "run").run()
-    assert len(loop.monitor.fast_path), "some of it waits"
+    assert len(loop.monitor.dispatcher.fast_path), "some of it waits"
 
     def fail(*_):
         raise ZeroDivisionError
 
     loop.monitor._losses.before = fail
-    loop.monitor.leave_fast_path()
+    loop.monitor.dispatcher.leave_fast_path()
     with pytest.warns(RuntimeWarning, match=f"stopped listening at step {STEPS}"):
         loop.step()
     loop.run(5)

@@ -91,7 +91,7 @@ def test_thousands_of_categories_are_written_and_the_next_batch_touches_its_own_
     monitor.categories(torch.arange(5000.0), labels)
     monitor.epoch()  # a report: what follows begins anew
     monitor.categories(torch.ones(8), labels[:8])
-    monitor._flush()
+    monitor.dispatcher.flush()
     assert list(monitor._categories._sums[False]) == labels[:8]
     run = finished()
     assert len(run.owners("loss_by_category")) == 5000

@@ -17,13 +17,19 @@ StepHook = Callable[[Optimizer, Any, Any], None]
 
 
 class OptimizerHooks:
-    """`before` can be left out for a while: where nothing is read before a step, its end tells as much."""
+    """`before` can be left out for a while: where nothing is read before a step, its end tells as much. `put_last` is
+    called when it is back, for hooks of others that have to come after it."""
 
-    def __init__(self, optimizers: Sequence[Optimizer], before: StepHook, after: StepHook) -> None:
+    def __init__(self, optimizers: Sequence[Optimizer], put_last: Callable[[], None] | None = None) -> None:
+        self._optimizers = optimizers
+        self._put_last = put_last
+        self._before: StepHook = _nothing
+        self._after: StepHook = _nothing
+        self._hooked: list[tuple[Optimizer, StepHook, StepHook]] = []
+
+    def install(self, before: StepHook, after: StepHook) -> None:
         self._before, self._after = before, after
-        self._hooked = [self._hooks_of(each) for each in optimizers]
-
-    def install(self) -> None:
+        self._hooked = [self._hooks_of(each) for each in self._optimizers]
         for optimizer, _, after in self._hooked:
             if not _is_in(optimizer._optimizer_step_post_hooks, after):
                 optimizer.register_step_post_hook(after)
@@ -33,6 +39,8 @@ class OptimizerHooks:
         for optimizer, before, _ in self._hooked:
             if not _is_in(optimizer._optimizer_step_pre_hooks, before):
                 optimizer.register_step_pre_hook(before)
+        if self._put_last is not None:
+            self._put_last()
 
     def remove_before(self) -> None:
         for optimizer, before, _ in self._hooked:
@@ -55,6 +63,10 @@ class OptimizerHooks:
 
     def _hooks_of(self, optimizer: Optimizer) -> tuple[Optimizer, StepHook, StepHook]:
         return optimizer, without_nested_steps(self._before, optimizer), without_nested_steps(self._after, optimizer)
+
+
+def _nothing(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    """Until hooks are put on."""
 
 
 def _is_in(hooks: dict[int, Any], hook: Any) -> bool:

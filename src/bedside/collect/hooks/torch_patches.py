@@ -27,7 +27,7 @@ from bedside.collect.hooks.replacement import Replacement
 
 if TYPE_CHECKING:
     from bedside.collect.step.fast_path import FastPath
-    from bedside.monitor.monitor import Monitor
+    from bedside.monitor.dispatcher import Dispatcher
 
 # What F.cross_entropy and its kin call in the end (loss modules as well), so that an early
 # `from torch.nn.functional import cross_entropy` does not escape; each takes (prediction, target, …).
@@ -45,27 +45,27 @@ LOSSES = {
 
 IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unless another is given
 is_compiling = torch.compiler.is_compiling
-MONITORS: list[Monitor] = []
+DISPATCHERS: list[Dispatcher] = []  # one for each monitor
 _only_fast_path: list[FastPath] = []  # of the monitor, where there is only one: fast-path steps are known to it alone
 
 
-def add_monitor(monitor: Monitor) -> None:
+def add_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated; what an interrupt left undone is done then."""
-    for other in MONITORS:
-        if other is not monitor:
+    for other in DISPATCHERS:
+        if other is not dispatcher:
             other.leave_fast_path()  # a fast-path step is one at which there is no other observer
-    if not any(each is monitor for each in MONITORS):
-        MONITORS.append(monitor)
-    _only_fast_path[:] = [monitor.fast_path] if len(MONITORS) == 1 else []
+    if not any(each is dispatcher for each in DISPATCHERS):
+        DISPATCHERS.append(dispatcher)
+    _only_fast_path[:] = [dispatcher.fast_path] if len(DISPATCHERS) == 1 else []
     for each in _replacements():
         each.install()
 
 
-def remove_monitor(monitor: Monitor) -> None:
+def remove_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated, too."""
-    MONITORS[:] = [each for each in MONITORS if each is not monitor]
-    _only_fast_path[:] = [MONITORS[0].fast_path] if len(MONITORS) == 1 else []
-    if not MONITORS:
+    DISPATCHERS[:] = [each for each in DISPATCHERS if each is not dispatcher]
+    _only_fast_path[:] = [DISPATCHERS[0].fast_path] if len(DISPATCHERS) == 1 else []
+    if not DISPATCHERS:
         for each in reversed(_replacements()):
             each.remove()
 
@@ -107,15 +107,15 @@ def _backward(original: Any) -> Any:
                 if fast_path.unconfirmed is not None:
                     fast_path.confirm()
                 return
-        concerned = [monitor for monitor in MONITORS if monitor.before_backward(tensors, grad_tensors)]
+        concerned = [dispatcher for dispatcher in DISPATCHERS if dispatcher.before_backward(tensors, grad_tensors)]
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except Exception as error:
-            for monitor in concerned:
-                monitor.training_failed(error)
+            for dispatcher in concerned:
+                dispatcher.training_failed(error)
             raise
-        for monitor in concerned:
-            monitor.after_backward()
+        for dispatcher in concerned:
+            dispatcher.after_backward()
 
     return backward
 
@@ -127,8 +127,8 @@ def _clip_with_norm(original: Any) -> Any:
         if not any(
             fast_path.active and fast_path.clipped(parameters, max_norm, total_norm) for fast_path in _only_fast_path
         ):
-            for monitor in MONITORS:
-                monitor.clipped_by_norm(parameters, max_norm, total_norm)
+            for dispatcher in DISPATCHERS:
+                dispatcher.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
     return _clip_grads_with_norm_
@@ -148,8 +148,8 @@ def _clip_value(original: Any) -> Any:
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
         if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
-            for monitor in MONITORS:
-                monitor.clipped_by_value(parameters, clip_value)
+            for dispatcher in DISPATCHERS:
+                dispatcher.clipped_by_value(parameters, clip_value)
         return original(parameters, clip_value, *args, **kwargs)
 
     return clip_grad_value_
@@ -158,8 +158,8 @@ def _clip_value(original: Any) -> Any:
 def _optimizer_made(original: Any) -> Any:
     def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        for monitor in MONITORS:
-            monitor.optimizer_made(self)
+        for dispatcher in DISPATCHERS:
+            dispatcher.optimizer_made(self)
 
     return made
 
@@ -167,8 +167,8 @@ def _optimizer_made(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for monitor in MONITORS:
-            monitor.scaled(outputs, scaled)
+        for dispatcher in DISPATCHERS:
+            dispatcher.scaled(outputs, scaled)
         return scaled
 
     return scale
@@ -176,11 +176,11 @@ def _scale(original: Any) -> Any:
 
 def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        for monitor in MONITORS:
-            monitor.before_scaler_step(self, optimizer)
+        for dispatcher in DISPATCHERS:
+            dispatcher.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
-        for monitor in MONITORS:
-            monitor.after_scaler_step(self, optimizer)
+        for dispatcher in DISPATCHERS:
+            dispatcher.after_scaler_step(self, optimizer)
         return result
 
     return step
@@ -193,8 +193,8 @@ def _loss(name: str, original: Any) -> Any:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
-            for monitor in MONITORS:
-                monitor.loss_computed(name, *prediction_and_target(*args, **kwargs))
+            for dispatcher in DISPATCHERS:
+                dispatcher.loss_computed(name, *prediction_and_target(*args, **kwargs))
         return original(*args, **kwargs)
 
     return loss
@@ -212,8 +212,8 @@ def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **n
 
 def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for monitor in MONITORS:
-            monitor.scheduler_stepped(self)
+        for dispatcher in DISPATCHERS:
+            dispatcher.scheduler_stepped(self)
         return original(self, *args, **kwargs)
 
     return step

@@ -14,7 +14,7 @@ from bedside.collect.model.shards import whole
 
 
 class PendingValue:
-    """A promise of numbers: `numbers` is there once the device queue has been unloaded."""
+    """A promise of numbers: `numbers` is there once the device queue has been transferred."""
 
     __slots__ = ("numbers",)
     numbers: NDArray[np.float64]
@@ -25,7 +25,7 @@ class PendingValue:
 
 
 class DeviceQueue:
-    """`put` a tensor and get a pending value; `unload` redeems every pending value that is out."""
+    """`put` a tensor and get a pending value; `transfer` redeems every pending value that is out."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[PendingValue, Tensor]] = []

@@ -13,9 +13,9 @@ closure. Whatever is out of the ordinary *leaves the fast path*: an evaluation, 
 finite, another monitor. Whoever is taken off the fast path gets what it missed of the step, so that the numbers are the
 same with and without fast-path steps.
 
-The fast path is asked and answers; it calls nobody. It is asked by the monitor, which owns the optimizer's hooks, and
-by the replaced torch functions (`hooks/torch_patches.py`). Where it does not take a moment, the fast path is left and
-the full reading is done.
+The fast path is asked and answers; it calls nobody. It is asked by the dispatcher, which owns the optimizer's hooks,
+and by the replaced torch functions (`hooks/torch_patches.py`). Where it does not take a moment, the fast path is left
+and the full reading is done.
 """
 
 from __future__ import annotations

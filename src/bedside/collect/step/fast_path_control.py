@@ -20,6 +20,7 @@ from bedside.collect.sampling.intervals import FULL_STEPS
 from bedside.collect.step.fast_path import FastPath
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.optimizer_step import StepListener
+from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_rows import StepRows
 
 
@@ -34,30 +35,27 @@ class FastPathControl:
         gradient_order: GradientOrder,
         losses: LossListener,
         steps: StepListener,
+        count: StepCount,
         step_rows: StepRows,
         flushes: Flushes,
         budget: Budget,
         optimizer_hooks: OptimizerHooks,
     ) -> None:
-        self._fast_path = fast_path
+        self.fast_path = fast_path
         self._context = context
         self._collectors = collectors
         self._gradient_order = gradient_order
         self._losses = losses
         self._steps = steps
+        self._count = count
         self._step_rows = step_rows
         self._flushes = flushes
         self._budget = budget
         self._optimizer_hooks = optimizer_hooks
 
-    @property
-    def step(self) -> int:
-        """The number of the next step: fast-path steps count before they are settled."""
-        return self._steps.next_step + len(self._fast_path)
-
     def choose(self, may_skip: bool) -> None:
         """The next steps take the fast path if they may; otherwise the collectors that are due observe the next one."""
-        self._context.step = self.step
+        self._context.step = self._count.next
         steps = self._steps_to_skip()
         if not steps:
             self.attach_collectors()
@@ -66,7 +64,7 @@ class FastPathControl:
 
     def attach_collectors(self) -> None:
         """The next step begins: collectors that are due observe it."""
-        step, intervals = self.step, self._budget.intervals
+        step, intervals = self._count.next, self._budget.intervals
         self._context.step = step
         self._collectors.attach(step, intervals)
         self._context.forward_hooks.expect(self._collectors.attached)
@@ -75,15 +73,15 @@ class FastPathControl:
 
     def _steps_to_skip(self) -> int:
         """How many steps may take the fast path from here on."""
-        reads_on = self._budget.limit is None and not self._collectors and self.step >= FULL_STEPS
-        return MAX_WAITING_STEPS if reads_on else self._budget.intervals.fast_steps(self.step)
+        reads_on = self._budget.limit is None and not self._collectors and self._count.next >= FULL_STEPS
+        return MAX_WAITING_STEPS if reads_on else self._budget.intervals.fast_steps(self._count.next)
 
     def _loop_is_plain(self) -> bool:
         """Whether the loop is one whose steps can take the fast path."""
         optimizers = self._context.optimizers
         return (
             len(optimizers) == 1
-            and len(patches.MONITORS) == 1
+            and len(patches.DISPATCHERS) == 1
             and self._context.scaler is None
             and not self._gradient_order.listening
             and self._losses.probe is not None
@@ -103,7 +101,7 @@ class FastPathControl:
         if probe is not None and ended is not None:
             context = self._context
             self._losses.enter_fast_path()
-            self._fast_path.configure(
+            self.fast_path.configure(
                 context.layout,
                 probe,
                 context.optimizers[0],
@@ -113,15 +111,17 @@ class FastPathControl:
                 grads_kept=self._losses.grads_kept,
             )
             if self._budget.limit is None and self._steps.groups:
-                self._fast_path.read_norms_with(self._steps.fast_path_reader())
+                self.fast_path.read_norms_with(self._steps.fast_path_reader())
             elif probe.grad is not None:  # the end of a step then tells as much as its beginning
                 self._optimizer_hooks.remove_before()
             steps, deadline = min(steps, MAX_WAITING_STEPS), self._flushes.deadline(on_cpu)
-            self._fast_path.start(self.step, ended, self._steps.epoch, steps=steps, deadline=deadline)
+            self.fast_path.start(self._count.next, ended, self._steps.epoch, steps=steps, deadline=deadline)
 
     def leave_fast_path(self) -> None:
-        """The fast path is left: the collectors get what they missed of the current step."""
-        fast_path = self._fast_path
+        """If it is active, it is left: the collectors get what they missed of the current step."""
+        fast_path = self.fast_path
+        if not fast_path.active:
+            return
         fast_path.active = False
         self._optimizer_hooks.install_before()
         self.settle()
@@ -144,14 +144,14 @@ class FastPathControl:
 
     def settle(self) -> None:
         """Fast-path steps that are over are put with the others."""
-        steps = self._fast_path.take_steps()
-        self._budget.total += self._fast_path.spent
-        self._budget.sum_seconds += self._fast_path.spent if steps.readings else 0.0
-        self._fast_path.spent = 0.0
+        steps = self.fast_path.take_steps()
+        self._budget.total += self.fast_path.spent
+        self._budget.sum_seconds += self.fast_path.spent if steps.readings else 0.0
+        self.fast_path.spent = 0.0
         if len(steps):
-            self._steps.next_step += len(steps)
+            self._count.settled += len(steps)
             self._context.skipped_steps += len(steps)
             self._steps.last_end = self._context.ended = steps.ends[-1]
             self._step_rows.add_batch(steps, self._context.queue)
-            self._budget.fast_steps_took(self._steps.next_step - 1, len(steps), steps.ends[-1] - steps.began)
-            self._context.step = self._steps.next_step
+            self._budget.fast_steps_took(self._count.settled - 1, len(steps), steps.ends[-1] - steps.began)
+            self._context.step = self._count.settled

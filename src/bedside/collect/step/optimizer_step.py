@@ -22,12 +22,13 @@ from bedside.collect.sampling.budget import Budget
 from bedside.collect.step.clipping import ClipCall, members_of
 from bedside.collect.step.hand_clipping import HandClipping
 from bedside.collect.step.loss import LossListener
+from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_data import Gradients, Members, Moves, Number, PartMoves, StepData, Unclipped
 from bedside.collect.step.unclipped_gradients import UnclippedGradients
 
 
 class StepListener:
-    """Hooks around `optimizer.step`; hands over a finished Beat per step."""
+    """Reads around `optimizer.step`, and hands on the data of every step that is over, to whom `on_finished` names."""
 
     def __init__(
         self,
@@ -35,20 +36,19 @@ class StepListener:
         layout: Layout,
         losses: LossListener,
         queue: DeviceQueue,
-        finished: Callable[[StepData], None],
         budget: Budget,
-        first_step: int = 0,
+        count: StepCount,
         gradients: bool = True,
         updates: bool = True,
     ) -> None:
         self.optimizers = list(optimizers)
         self.layout = layout
-        self.next_step = first_step
+        self.on_finished: Callable[[StepData], None] = lambda data: None
         self.epoch: float | None = None
         self._losses = losses
         self._queue = queue
-        self._finished = finished
         self._budget = budget
+        self._count = count
         self._want_gradients, self.want_updates = gradients, updates
         self.groups = ["gradients"] * gradients + ["updates"] * updates  # the vital groups that are read here
         self._data: StepData | None = None
@@ -195,8 +195,8 @@ class StepListener:
         if data.part_moves:
             self._part = (self._part + 1) % PARTS
         self._budget.step_took(data.step, data.seconds)
-        self.next_step += 1
-        self._finished(data)
+        self._count.settled += 1
+        self.on_finished(data)
 
     def fast_path_reader(self) -> Reader:
         """Reads fast-path steps of the only optimizer."""
@@ -230,7 +230,7 @@ class StepListener:
         if id(optimizer) in self._stepped:
             self.close_step()
         if self._data is None:
-            step = self.next_step
+            step = self._count.settled
             self._updates_due, self._gradients_due = self._due(step)
             self._data = StepData(step, time.time(), self.layout, self.epoch)
         return self._data
@@ -247,7 +247,7 @@ class StepListener:
     @property
     def _reads_gradients(self) -> bool:
         """Whether those of the step that is under way, or about to begin, are read."""
-        return self._gradients_due if self._data is not None else self._due(self.next_step)[1]
+        return self._gradients_due if self._data is not None else self._due(self._count.settled)[1]
 
     def _read_rates(self, data: StepData) -> None:
         """The learning rate of every group of every optimizer, as this step is about to use it."""
@@ -325,7 +325,7 @@ class StepListener:
                 self._partial_updates[id(optimizer)] = PartialUpdates(parameters)
             self._partial_updates[id(optimizer)].remember(parameters, self._part)
         else:
-            self._readers[id(optimizer)].remember(self.next_step)
+            self._readers[id(optimizer)].remember(self._count.settled)
         self._remembering = time.perf_counter() - began
 
     @property

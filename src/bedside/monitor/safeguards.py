@@ -1,0 +1,63 @@
+"""A failure of ours never harms the training: the monitor is switched off with one warning, and the loop goes on."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bedside.errors import BedsideError
+
+if TYPE_CHECKING:
+    from bedside.monitor.dispatcher import Dispatcher
+    from bedside.monitor.monitor import Monitor
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def unharmed(method: Method) -> Method:
+    """What the patches and hooks call: whatever fails in it switches the monitor off; its time is booked."""
+
+    @functools.wraps(method)
+    def safely(self: Dispatcher, *args: Any, **kwargs: Any) -> Any:
+        if self.off:
+            return None
+        within, self.timed = self.timed, True
+        began = time.perf_counter()
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            if error is self.printer.theirs:  # raised by the user's own on_finding, to stop the run
+                raise
+            self.switch_off(method.__name__, error)
+        except BaseException as interrupt:
+            self.interrupted(method.__name__, interrupt)
+            raise
+        finally:
+            self.timed = within
+            if not within:  # one that calls another is timed with it
+                self.budget.total += time.perf_counter() - began
+
+    return safely  # type: ignore[return-value]
+
+
+def called_by_user(method: Method) -> Method:
+    """What the user calls raises for what the user did wrong, and for nothing else."""
+
+    @functools.wraps(method)
+    def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except BedsideError:
+            raise
+        except Exception as error:
+            if error is self.dispatcher.printer.theirs:
+                raise
+            if not self.dispatcher.off:
+                self.dispatcher.switch_off(method.__name__.strip("_"), error)
+        except BaseException as interrupt:
+            self.dispatcher.interrupted(method.__name__.strip("_"), interrupt)
+            raise
+
+    return safely  # type: ignore[return-value]
