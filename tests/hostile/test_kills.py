@@ -10,18 +10,15 @@ from tests.hostile.kills import PACES, kill_after
 
 from bedside.record.sqlite.writer import Store
 
-ATTEMPTS = 3
+KILLS = 2  # of each pace; `make hostile` makes 200
 
 
 @pytest.mark.parametrize("pace", PACES)
 def test_killing_a_training_loses_at_most_one_second(tmp_path: Path, pace: str) -> None:
-    # A machine that lets the training wait for a second loses as much: of a few kills the best one tells what we do.
-    for attempt in range(ATTEMPTS):
+    for attempt in range(KILLS):
         folder = tmp_path / f"run-{attempt}"
         found = kill_after(folder, random.uniform(1.5, 4.0), pace, evaluates=pace == "usual")
         store = Store.resume(folder)
         assert store.last_step >= found.recorded - 1
         store.close()
-        if found.lost_seconds <= 1.0:
-            return
-    pytest.fail(f"each of {ATTEMPTS} kills lost more than a second, the last one {found}")
+        assert found.lost_seconds <= 1.0, found
