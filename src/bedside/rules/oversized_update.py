@@ -18,10 +18,10 @@ Four patterns in ‖update‖ / ‖weights before it‖, each judged together wi
   network, unless it began at next to nothing and had to grow.
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
-times that level and then recovered, or has not `halved` since and, after a burst, no longer falls by `doubling` when the steps double,
-or when units died; a note when a burst did no visible harm. A burst that one wild gradient caused is
-exploding-gradient's business. A burst is dated from where the steps rose above `sustained` and did not come back.
-Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty then).
+times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
+harm. After a burst a loss that still falls by `doubling` whenever the steps double may yet halve, and is left alone. A
+burst that one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose above
+`sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty then).
 
 ## When it is wrong
 Weights that weight decay has shrunk to nothing (shrinking-weights): any step is large against them. First steps of

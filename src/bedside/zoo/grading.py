@@ -5,8 +5,8 @@
 *exact*: besides, every other error or warning is expected too, or folded beneath one that is.
 *onset_error*: the step the expected finding dates the fault to, less the step at which it began.
 *delay*: steps from the fault to the first look at the growing run that found it, looking forty times a run.
-*false_alarms*: on a healthy run, every stable error or warning at the end; *passing* ones a live monitor would have said
-while the run grew, after holding them back as it does, and had to withdraw.
+*false_alarms*: on a healthy run, every stable error or warning at the end; *passing* ones a live monitor would have
+said while the run grew, after holding them back as it does, and had to withdraw.
 """
 
 from __future__ import annotations
