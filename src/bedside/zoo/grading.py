@@ -106,7 +106,8 @@ def judge_healthy(specimen: Specimen, severity: str, seed: int, run: Run) -> Row
 def withdrawn(run: Run) -> list[Finding]:
     """Alarms that a live monitor would have said and taken back, looking whenever the run has grown by a tenth."""
     rules = [each for each in CATALOGUE if not each.preview]
-    held_back, overturned, step = HeldBack(), [], 1
+    overturned: list[Finding] = []
+    held_back, step = HeldBack(), 1
     while step < run.steps - 1:
         found, _, _ = run_rules(as_of(run, step), rules)
         overturned += held_back.news(found, step).overturned
