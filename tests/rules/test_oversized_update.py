@@ -146,3 +146,12 @@ def test_says_nothing_about_a_loss_that_is_not_meant_to_fall():
     run = one_parameter([0.98, 0.59, 0.44, 0.3])
     run.config["loss_falls"] = False
     assert oversized_update.check(run) == []
+
+
+def test_a_loss_that_still_falls_with_every_doubling_of_the_steps_may_yet_halve():
+    falling = 4.3 * np.arange(1.0, 201.0) ** -0.12  # 8 % lower for twice the steps, as language models do it
+    at_rest = np.r_[np.linspace(4.3, 3.1, 20), np.full(180, 3.1)]
+    ratio = [0.4, 0.3, 0.3, 0.25, 0.2]
+    assert falling[-1] > 0.5 * falling[0]
+    assert [each.severity for each in oversized_update.check(one_parameter(ratio, loss=falling))] == [Severity.NOTE]
+    assert [each.severity for each in oversized_update.check(one_parameter(ratio, loss=at_rest))] == [Severity.WARNING]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bedside.testing import a_run
 from bedside.zoo.fault_check import ends_higher, ends_lower, ends_worse, first_evaluation, is_lost, lowest_validation
-from bedside.zoo.grading import Row, judge_healthy, judge_sick
+from bedside.zoo.grading import Row, judge_healthy, judge_sick, withdrawn
 from bedside.zoo.score import read, worse, write
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens import ZOO
@@ -118,3 +118,17 @@ def test_the_summary_counts_sick_and_healthy_apart():
         ("one", "1/2", "1/1"),
         ("two", "", "0/1"),
     ]
+
+
+def test_an_alarm_counts_as_passing_only_if_it_was_said_and_taken_back():
+    ratio = [0.99, 0.4, 0.3, 0.2, 0.15] + [0.01] * 395
+    stays_high = [2.3, 90.0, 70.0, 50.0, 20.0] + [2.4] * 395
+    comes_back_late = stays_high[:200] + [0.3] * 200
+    comes_back_soon = stays_high[:25] + [0.3] * 375
+    names = [
+        {each.name for each in withdrawn(a_run(loss=loss, lr=1.0, relative_update_norm=ratio))}
+        for loss in (stays_high, comes_back_late, comes_back_soon)
+    ]
+    assert "oversized-update" not in names[0]  # still there at the end
+    assert "oversized-update" not in names[2]  # held back, and gone before it was said
+    assert names[1]  # said while the loss was high

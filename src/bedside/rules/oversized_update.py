@@ -19,9 +19,9 @@ Four patterns in ‖update‖ / ‖weights before it‖, each judged together wi
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
 times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
-harm. A burst that one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose
-above `sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty
-then).
+harm. After a burst a loss that still falls by `doubling` whenever the steps double may yet halve, and is left alone. A
+burst that one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose above
+`sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty then).
 
 ## When it is wrong
 Weights that weight decay has shrunk to nothing (shrinking-weights): any step is large against them. First steps of
@@ -44,6 +44,7 @@ to 2.4.
 ## References
 - Smith (2017), Cyclical learning rates for training neural networks.
 - Goyal et al. (2017), Accurate, large minibatch SGD: warm-up.
+- Kaplan et al. (2020), Scaling laws for neural language models: the loss as a power of the data seen.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ class Limits:
     jump: float = 2.0  # of the loss: no noise doubles a median of three
     recovered: float = 0.95  # of the level before: an improvement one can see
     halved: float = 0.5  # of the level before: a run that gets there is doing something right
+    doubling: float = 0.05  # of the loss, lower for twice the steps; language models win 7 % (Kaplan et al. 2020)
     steps: int = 3  # of a burst: one long first step often leads somewhere good
     wild: float = 10.0  # gradient norm over its usual: the batch, not the learning rate
     recent: int = 5  # readings right before a burst
@@ -108,6 +110,7 @@ class Burst:
     total: float
     target: float  # what these steps should have been
     began: int  # step from which on they were more than healthy, on the way up
+    over: bool = True  # a loss that still falls has left them behind
 
 
 @rule("UPD101", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
@@ -206,7 +209,7 @@ def _endless(run: Run, ratios: Series, against: Values, limits: Limits) -> Burst
         return None
     above = np.flatnonzero(against > limits.sustained)
     first, total = int(ratios.steps[above[0]]), usual * len(above)
-    return Burst(first, ratios.last_step, len(above), usual, total, limits.target, first)
+    return Burst(first, ratios.last_step, len(above), usual, total, limits.target, first, over=False)
 
 
 def _units_died(run: Run, ratios: Series, against: Values, limits: Limits) -> Finding | None:
@@ -276,7 +279,7 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str, owner: str = "") -
         severity, fate = Severity.WARNING, f"jumped from {number(level)} to {number(peak)} before it came back"
     elif burst.steps < limits.steps:
         return None
-    elif end > level - (1 - limits.halved) * abs(level):
+    elif end > level - (1 - limits.halved) * abs(level) and not (burst.over and _still_falling(finite, limits)):
         severity, fate = Severity.WARNING, f"only came from {number(level)} to {number(end)}"
     else:
         severity, fate = Severity.NOTE, "did not suffer visibly"
@@ -291,6 +294,15 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str, owner: str = "") -
         sure=lost and burst.total > 3 * limits.replaced,
         owner=owner,
     )
+
+
+def _still_falling(losses: Values, limits: Limits) -> bool:
+    """Whether doubling the steps still lowers the loss: one that is on its way may yet halve."""
+    quarter, half = len(losses) // 4, len(losses) // 2
+    if quarter == half:
+        return False
+    then, now = float(np.median(losses[quarter:half])), float(np.median(losses[half:]))
+    return then - now > limits.doubling * abs(then)
 
 
 def _overflowed(after: Series, level: float, limits: Limits) -> bool:

@@ -5,23 +5,26 @@
 *exact*: besides, every other error or warning is expected too, or folded beneath one that is.
 *onset_error*: the step the expected finding dates the fault to, less the step at which it began.
 *delay*: steps from the fault to the first look at the growing run that found it, looking forty times a run.
-*false_alarms*: on a healthy run, every stable error or warning at the end; *passing* ones were there at an earlier look
-and had gone by the end, which a live monitor would have spoken about all the same.
+*false_alarms*: on a healthy run, every stable error or warning at the end; *passing* ones a live monitor would have
+said while the run grew, after holding them back as it does, and had to withdraw.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bedside.diagnosis.engine import examine
+from bedside.diagnosis.engine import examine, run_rules
 from bedside.finding import Diagnosis, Finding, Severity
+from bedside.monitor.alarms import SPACING
+from bedside.monitor.held_back import HeldBack
 from bedside.record.run import Run
+from bedside.rules import CATALOGUE
 from bedside.zoo.specimen import Specimen
 from bedside.zoo.truncate import as_of
 
 LOOKS = 40  # over a sick run: a delay is known to 2.5 % of the run
-LOOKS_AT_A_TWIN = 10
 IN_TIME = 0.1  # of the run: an alarm that comes later could have come at the end
 
 
@@ -87,23 +90,30 @@ def judge_sick(specimen: Specimen, severity: str, seed: int, run: Run, twin: Run
 def judge_healthy(specimen: Specimen, severity: str, seed: int, run: Run) -> Row:
     diagnosis = examine(run)
     alarms = _alarms(diagnosis)
-    at_the_end = {each.name for each in alarms}
-    passing: dict[str, Finding] = {}
-    for step in _looks(run, 0, LOOKS_AT_A_TWIN):
-        for each in _alarms(examine(as_of(run, step))):
-            if each.name not in at_the_end and not each.preview:
-                passing[each.name] = each
     return Row(
         specimen.name,
         severity,
         seed,
         run.steps,
         false_alarms=_names(each for each in alarms if not each.preview),
-        passing=_names(passing.values()),
+        passing=_names(withdrawn(run)),
         previews=_names(each for each in alarms if each.preview),
         found=_names(alarms),
         broken=_broken(diagnosis),
     )
+
+
+def withdrawn(run: Run) -> list[Finding]:
+    """Alarms that a live monitor would have said and taken back, looking whenever the run has grown by a tenth."""
+    rules = [each for each in CATALOGUE if not each.preview]
+    overturned: list[Finding] = []
+    held_back, step = HeldBack(), 1
+    while step < run.steps - 1:
+        found, _, _ = run_rules(as_of(run, step), rules)
+        overturned += held_back.news(found, step).overturned
+        step = max(step + 1, math.ceil((1 + SPACING) * step))
+    found, _, _ = run_rules(run, rules)
+    return [*overturned, *held_back.news(found, run.steps, final=True).overturned]
 
 
 def _alarms(diagnosis: Diagnosis) -> list[Finding]:
