@@ -12,7 +12,7 @@ import re
 BETTER_HIGH = """
 accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
 rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hit hits psnr ssim score r2 mcc matthews pearson spearman
-spearmanr kappa correlation corr reward rewards return returns success win exact em pass specificity sensitivity
+spearmanr kappa correlation corr reward rewards rew return returns success win exact em pass specificity sensitivity
 cider spice bertscore margin margins
 """
 BETTER_LOW = """

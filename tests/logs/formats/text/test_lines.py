@@ -9,6 +9,7 @@ from tests.logs.printed import curve, run_of
 
 from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.log import Log
+from bedside.record.metric_direction import goes_up
 
 
 def test_a_progress_bar_with_carriage_returns_and_colours():
@@ -296,3 +297,18 @@ def test_a_name_in_bars_is_a_norm_and_what_follows_it_no_speed():
 
 def test_talk_that_looks_like_a_bare_line_needs_a_split():
     assert not read_lines(["3 files 12", "250 images 60.5", "12 epochs 0.5"])
+
+
+def test_a_printed_dictionary_of_dictionaries_tells_its_splits_apart():
+    run = run_of(
+        "{'epoch': 1, 'train': {'loss': 2.31, 'acc': 0.11}, 'val': {'loss': 2.25, 'acc': 0.14}, 'lr': 0.001}",
+        "{'epoch': 2, 'train': {'loss': 2.24, 'acc': 0.15}, 'val': {'loss': 2.24, 'acc': 0.16}, 'lr': 0.001}",
+    )
+    assert list(curve(run.loss).values()) == [2.31, 2.24]
+    assert list(curve(run.series("val/loss")).values()) == [2.25, 2.24]
+    assert list(curve(run.series("val/accuracy")).values()) == [0.14, 0.16]
+    assert list(curve(run.series("lr")).values()) == [0.001, 0.001]
+
+
+def test_a_reward_in_a_box_is_a_score_that_should_rise():
+    assert goes_up("train/ep_rew_mean") is True

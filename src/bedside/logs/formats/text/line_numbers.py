@@ -54,10 +54,10 @@ _AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|i
 _BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
 _ALONE = re.compile(r"\](?!\[)")
 LEADING = "[]"  # the name of a number in brackets that a line begins with
-# `[valid] loss=2`, `| Val: loss 2`: what follows is measured there, until the line says another.
+# `[valid] loss=2`, `| Val: loss 2`, `'val': {'loss': 2`: what follows is measured there, until the line says another.
 _SECTION = re.compile(
-    r"(?i)(?:^|(?<=[\s|,;\[(\]]))(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
-    r"\s?(?:[\]):]|\s-\s)\s{0,4}(?=[a-zA-Z])"
+    r"(?i)(?:^|(?<=[\s|,;\[(\]{'\"]))(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
+    r"(?:\s?(?:[\]):]|\s-\s)\s{0,4}(?=[a-zA-Z])|['\"]:\s?\{['\"](?=[a-zA-Z]))"
 )
 # `250 val 6.0727`: a step, a split, and its loss, with nothing that says so.
 _BARE = re.compile(
