@@ -34,3 +34,9 @@ def test_says_that_an_exponential_is_taken_twice():
     [found] = mismatched_loss.check(seen(function="exp", made_by="exp"))
     assert "given the output of another exp" in found.message
     assert "log_input=False" in found.try_[0]
+
+
+def test_says_what_a_ctc_loss_takes():
+    [found] = mismatched_loss.check(seen(function="ctc_loss", made_by="linear layer"))
+    assert "ctc_loss takes logarithms of probabilities" in found.message
+    assert "log_softmax" in found.try_[0]
