@@ -40,3 +40,9 @@ def test_says_that_a_loss_divides_by_bare_scores():
     [found] = mismatched_loss.check(seen(function="division", made_by="convolution"))
     assert "a sum of what is never negative and is given the output of a convolution" in found.message
     assert "sigmoid" in found.try_[0]
+
+
+def test_says_what_a_ctc_loss_takes():
+    [found] = mismatched_loss.check(seen(function="ctc_loss", made_by="linear layer"))
+    assert "ctc_loss takes logarithms of probabilities" in found.message
+    assert "log_softmax" in found.try_[0]

@@ -2,9 +2,10 @@
 
 ## What it sees
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
-`cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss`, a softmax before
-`kl_div`, and an exponential before a loss that takes the exponential itself, as `poisson_nll_loss` does unless it is
-told otherwise. A loss that divides by a sum of bare scores, as a Dice loss does where the sigmoid was forgotten.
+`cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss` and
+`ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the exponential itself, as
+`poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as a Dice loss does where
+the sigmoid was forgotten.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
@@ -20,7 +21,7 @@ Never seen. Scores that are kept between 0 and 1 on purpose would look the same.
 
 ## What to try
 1. Drop the softmax or sigmoid from the model, and apply it only where probabilities are needed.
-2. `log_softmax` before `nll_loss` and `kl_div`.
+2. `log_softmax` before `nll_loss`, `kl_div` and `ctc_loss`.
 
 ## Example
 >>> from bedside.record.run import Event
@@ -54,6 +55,7 @@ TAKES = {
     "binary_cross_entropy_with_logits": "scores",
     "nll_loss": "logarithms of probabilities",
     "kl_div": "logarithms of probabilities",
+    "ctc_loss": "logarithms of probabilities",
     "exp": "logarithms",
     "division": "a sum of what is never negative",
 }
@@ -105,6 +107,8 @@ def _remedy(function: str, made_by: str) -> str:
         return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
     if function == "exp":
         return "Let the network end without the exp, or tell the loss: poisson_nll_loss(..., log_input=False)."
+    if function == "ctc_loss":
+        return "Give it scores.log_softmax(-1), in the shape (time, batch, classes)."
     if function in ("nll_loss", "kl_div"):
         instead = "cross_entropy" if function == "nll_loss" else "kl_div of log_softmax"
         return f"Give it torch.log_softmax(scores, dim=1), or use F.{instead} on the scores themselves."

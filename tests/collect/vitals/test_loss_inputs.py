@@ -8,11 +8,16 @@ from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F
 
-from bedside.collect.vitals.loss_inputs import divided_by_scores, exponential_twice
+from bedside.collect.vitals.loss_inputs import divided_by_scores, exponential_twice, maker
 
 LABELS = torch.tensor([0, 2, 1, 0, 2])
 BITS = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])
 SPREAD = torch.full((5, 3), 1 / 3)
+
+
+def ctc(frames):
+    """The five rows of a batch as five frames of one utterance that says two symbols."""
+    return F.ctc_loss(frames.unsqueeze(1), torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
 
 
 def seen(loss, tmp_path, outputs=3):
@@ -36,6 +41,8 @@ def seen(loss, tmp_path, outputs=3):
         (lambda scores: F.nll_loss(scores, LABELS), ("nll_loss", "linear layer")),
         (lambda scores: F.nll_loss(scores.softmax(1), LABELS), ("nll_loss", "softmax")),
         (lambda scores: F.kl_div(scores.softmax(1), SPREAD, reduction="batchmean"), ("kl_div", "softmax")),
+        (ctc, ("ctc_loss", "linear layer")),
+        (lambda scores: ctc(scores.softmax(1)), ("ctc_loss", "softmax")),
         (
             lambda scores: F.binary_cross_entropy_with_logits(torch.sigmoid(scores)[:, :1].squeeze(1), BITS),
             ("binary_cross_entropy_with_logits", "sigmoid"),
@@ -54,6 +61,7 @@ def test_what_a_loss_function_should_not_be_given_is_told_once(loss, expected, t
         lambda scores: F.nll_loss(scores.log_softmax(1), LABELS),
         lambda scores: F.nll_loss(torch.log(scores.softmax(1)), LABELS),
         lambda scores: F.kl_div(scores.log_softmax(1), SPREAD, reduction="batchmean"),
+        lambda scores: ctc(scores.log_softmax(1)),
         lambda scores: F.binary_cross_entropy(torch.sigmoid(scores[:, 0]), BITS),
         lambda scores: F.binary_cross_entropy_with_logits(scores[:, 0], BITS),
         lambda scores: F.cross_entropy(2 * scores.softmax(1).mean(1, keepdim=True) * scores, LABELS),
@@ -99,3 +107,9 @@ def test_an_overlap_of_bare_scores_is_seen_as_a_division_by_them(tmp_path):
 )
 def test_a_division_by_what_is_never_negative_is_not_worth_a_word(loss):
     assert divided_by_scores(loss(torch.nn.Linear(3, 4)(torch.randn(5, 3)))) == ""
+
+
+def test_a_linear_layer_is_known_by_its_bias_where_its_input_is_not_contiguous():
+    layer, turned = nn.Linear(6, 3), torch.randn(4, 5, 6).transpose(0, 1)
+    assert maker(layer(turned)) in ("Mm", "Addmm", "Linear")
+    assert maker(layer(turned).softmax(-1) + layer.bias) == "Add"

@@ -41,6 +41,7 @@ LOSSES = {
     "binary_cross_entropy": (torch._C._nn, "binary_cross_entropy"),
     "binary_cross_entropy_with_logits": (torch, "binary_cross_entropy_with_logits"),
     "kl_div": (torch, "kl_div"),
+    "ctc_loss": (torch, "ctc_loss"),
 }
 
 IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unless another is given

@@ -1,10 +1,10 @@
 """What the loss function was given: the graph of the first predictions tells which operation made them.
 
-`cross_entropy` takes a softmax itself, `nll_loss` and `kl_div` want logarithms; none of them can tell that it was given
-something else. The last operation before the loss, but for those that only reshape, says it. A loss of counts or rates
-takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
-And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of bare scores may be
-zero and of either sign.
+`cross_entropy` takes a softmax itself, `nll_loss`, `ctc_loss` and `kl_div` want logarithms; none of them can tell that
+it was given something else. The last operation before the loss, but for those that only reshape, says it. A loss of
+counts or rates takes the exponential of its input itself: where that input is an exponential already, the graph has one
+upon the other. And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of
+bare scores may be zero and of either sign.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ UNWANTED = {
     "binary_cross_entropy_with_logits": PROBABILITIES,
     "nll_loss": PROBABILITIES | SCORES,
     "kl_div": PROBABILITIES,
+    "ctc_loss": PROBABILITIES | SCORES,
 }
 
 
@@ -174,7 +175,18 @@ def _operation(node: Any) -> str:
         if node is None:
             return ""
         name = str(node.name()).partition("Backward")[0]
+        if name == "Add" and (product := _with_bias(node)):
+            return product
         if name not in SHAPING or not node.next_functions:
             return name
         node = node.next_functions[0][0]
     return ""
+
+
+def _with_bias(node: Any) -> str:
+    """The product to which this sum adds a bias: a linear layer of an input that is not contiguous makes two steps."""
+    inputs = [following for following, _ in node.next_functions]
+    bias = [each for each in inputs if (leaf := getattr(each, "variable", None)) is not None and leaf.dim() == 1]
+    others = [each for each in inputs if each not in bias]
+    made_by = _operation(others[0]) if len(bias) == len(others) == 1 else ""
+    return made_by if made_by in SCORES else ""
