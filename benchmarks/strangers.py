@@ -25,7 +25,7 @@ from typing import Any
 from watched import Job, Outcome, train_all
 
 HERE = Path(__file__).parent
-HALVES = ("in_sight", "held_out", "fresh")
+HALVES = ("in_sight", "held_out", "fresh", "third_round")
 RESULTS = HERE / "results" / "strangers.csv"
 COLUMNS = (
     "half",
