@@ -7,8 +7,8 @@ from torch import nn
 from strangers.common import digits, fit
 
 FAMILY = "quantisation"
-EXPECTS = ("silent-parameter", "dead-layer", "vanishing-gradient", "stuck-from-start", "loss-at-chance", "unmoved-parameter",
-           "stalled-loss", "underfitting")  # fmt: skip
+EXPECTS = ("silent-parameter", "dead-layer", "vanishing-gradient", "stuck-from-start", "loss-at-chance",
+           "unmoved-parameter", "stalled-loss", "underfitting")  # fmt: skip
 
 
 class QuantLinear(nn.Linear):

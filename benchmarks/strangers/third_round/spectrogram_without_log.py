@@ -6,8 +6,8 @@ from torch import nn
 from strangers.common import fit
 
 FAMILY = "audio"
-EXPECTS = ("unnormalised-input", "extreme-input", "stalled-loss", "oscillating-loss", "noisy-loss", "wrong-initial-loss",
-           "loss-spike", "dead-units", "underfitting", "erratic-validation", "overfitting")  # fmt: skip
+EXPECTS = ("unnormalised-input", "extreme-input", "stalled-loss", "oscillating-loss", "noisy-loss", "loss-spike",
+           "wrong-initial-loss", "dead-units", "underfitting", "erratic-validation", "overfitting")  # fmt: skip
 
 
 def tones(n):

@@ -1,4 +1,4 @@
-"""A tagger puts a start token in front of each sentence and forgets the tags: each token is asked for the next one's."""
+"""A tagger adds a start token to each sentence and forgets the tags: each token is asked for the next one's tag."""
 
 import torch
 import torch.nn.functional as F
