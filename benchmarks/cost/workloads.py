@@ -130,6 +130,13 @@ WORKLOADS: dict[str, Workload] = {
         block=2,
         clip=1.0,
     ),
+    "transformer": Workload(
+        lambda: GPT(vocabulary=1000, width=128, layers=4, length=64),
+        lambda: (torch.randint(1000, (8, 64)), torch.randint(1000, (8 * 64,))),
+        warm_up=155,
+        block=10,
+        clip=1.0,
+    ),
     "deep": Workload(deep, _vectors(20, 32), warm_up=520, block=10, clip=1.0, steady=530, brief=60),
 } | {
     f"chain-{n}": Workload(lambda n=n: chain(n), _vectors(20, 16), warm_up=105, block=block, brief=25)

@@ -13,7 +13,7 @@ from bedside.collect.model.watched_parameters import Parameters
 from bedside.collect.reading.native import sums as native
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.sampling.flush_timing import Flushes
-from bedside.collect.sampling.intervals import FULL_STEPS
+from bedside.collect.sampling.intervals import EARLY_STEPS
 from bedside.collect.step.fast_path_control import FastPathControl
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.step_count import StepCount
@@ -80,7 +80,7 @@ class FlushCycle:
         steps = len(self._step_rows)
         losses = self._flusher.flush()
         self.timing.last = time.perf_counter()
-        if final or self._count.next <= FULL_STEPS or self.timing.last - self.looked_over > CHECK_INTERVAL_SECONDS:
+        if final or self._count.next <= EARLY_STEPS or self.timing.last - self.looked_over > CHECK_INTERVAL_SECONDS:
             self.looked_over = self.timing.last
             self._parameters.look_over()
         if self._context.rank == 0 and self._count.next and (final or self.alarms.due(self._count.next - 1, losses)):

@@ -7,13 +7,12 @@ import pytest
 from bedside.collect.sampling.budget import (
     ALARM_SHARE,
     FAST_STEP_SECONDS,
-    FULL_RECORDING_SECONDS,
     MOMENTS_GROUP,
     UNTIMED_FACTOR,
     Budget,
     affordable_intervals,
 )
-from bedside.collect.sampling.intervals import FULL_STEPS, LADDER, Intervals
+from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, Intervals
 
 
 def run(budget: Budget, steps: int, *, step: float, costs: dict[str, float], first: int = 0) -> None:
@@ -25,8 +24,12 @@ def run(budget: Budget, steps: int, *, step: float, costs: dict[str, float], fir
                 own += cost
                 if group != MOMENTS_GROUP:
                     budget.add(group, cost)
-        budget.total += own
-        budget.step_took(number, step + own)
+        if own:
+            budget.total += own
+            budget.step_took(number, step + own)
+        else:
+            budget.total += FAST_STEP_SECONDS
+            budget.fast_steps_took(number, 1, step + FAST_STEP_SECONDS)
 
 
 def spent_per_step(budget: Budget, costs: dict[str, float]) -> float:
@@ -64,11 +67,26 @@ def test_what_a_cheap_group_leaves_goes_to_the_others():
 
 def test_full_recording_ends_when_it_has_cost_enough_and_not_before_the_first_steps_are_over():
     dear = Budget(Intervals(), 0.01)
-    run(dear, FULL_STEPS + 5, step=1.0, costs={"gradients": 2 * FULL_RECORDING_SECONDS})
+    run(dear, FULL_STEPS + 5, step=1.0, costs={"gradients": 2.0})
     assert FULL_STEPS <= dear.intervals.full_until <= FULL_STEPS + 2
     cheap = Budget(Intervals(), 0.01)
     run(cheap, 300, step=1.0, costs={"gradients": 1e-6})
-    assert cheap.intervals.full_until > 300, "a short run is told in full while that costs nothing"
+    assert cheap.intervals.full_until > 300, "a short run is recorded in full while that costs nothing"
+
+
+@pytest.mark.parametrize("step", [0.01, 0.04, 1.0])
+@pytest.mark.parametrize("dearness", [0.1, 0.4])
+def test_the_first_five_hundred_steps_cost_a_twentieth_at_most(step, dearness):
+    budget = Budget(Intervals(), 0.01)
+    run(budget, 500, step=step, costs={"gradients": dearness * step / UNTIMED_FACTOR})
+    always = FULL_STEPS * dearness / 500  # the first ones, whatever they cost
+    assert UNTIMED_FACTOR * budget.total / (500 * step) < max(0.05, always + 0.01)
+
+
+def test_quick_steps_are_recorded_in_full_for_a_second_of_cost():
+    budget = Budget(Intervals(), 0.03)
+    run(budget, 490, step=1e-3, costs={"gradients": 1e-3})
+    assert budget.intervals.full_until == GRACE_STEPS
 
 
 def test_without_a_budget_everything_is_read_at_every_step():
@@ -95,9 +113,9 @@ def test_several_ranks_choose_by_the_step_number_and_never_by_their_clocks():
 
 def test_quiet_steps_count_as_steps_and_their_cost_as_the_floor():
     budget = Budget(Intervals(), 0.01)
-    run(budget, 600, step=1e-2, costs={"gradients": 1e-4})
+    run(budget, GRACE_STEPS, step=1e-2, costs={"gradients": 1e-4})  # all of them in full
     budget.total += 200 * 5e-6
-    budget.fast_steps_took(799, 200, 200 * (1e-2 + 5e-6))
+    budget.fast_steps_took(GRACE_STEPS + 199, 200, 200 * (1e-2 + 5e-6))
     described = budget.described()
     assert 0 < described["share"] < 0.1
-    assert described["floor_microseconds"] == pytest.approx(200 * 5 / 800, rel=0.01)
+    assert described["floor_microseconds"] == pytest.approx(200 * 5 / (GRACE_STEPS + 200), rel=0.01)

@@ -6,7 +6,9 @@ read. What the budget leaves after the floor is divided among the groups, listen
 shortest interval of the ladder that its part pays for; one that needs less than its part leaves the rest to the others.
 
 A timer inside a hook sees less than a run feels: the caches that were displaced and the dispatch around the hook are
-the user's step afterwards. Measured on a small MLP the real cost was 1.45 times the timed one, hence `UNSEEN`.
+the user's step afterwards. Measured on a small MLP the real cost was 1.45 times the timed one, hence `UNTIMED_FACTOR`.
+
+The first steps are recorded in full, as many of them as a small share of the first 500 steps pays for.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, 
 
 UNTIMED_FACTOR = 1.5  # real over timed cost, rounded up from 1.45 (measured on a 1 ms step, where it is largest)
 WARMUP_STEPS = 20  # steps left out of every average: first calls allocate and compile
-FULL_RECORDING_SECONDS = (
-    1.0  # seconds in all that full recording may take beyond FULL_STEPS: a short run is then recorded in full
-)
+FULL_RECORDING_SHARE = 0.02  # of the first 500 steps' own time: with early looks and the later share, 5 % together
+FULL_RECORDING_SECONDS = 1.0  # or so many seconds where steps are quick: nobody notices them, and short runs need them
+QUICK_STEP_SECONDS = 5e-3  # 500 steps in 2.5 s: a run that is over before anybody looks
+FULL_STEPS_OF_RANKS = 100  # several ranks have no common clock, so this number is fixed
 ALARM_SHARE = 0.1  # part of the budget that live alarms may use; see alarms.py
 MOMENTS_GROUP = "listening"
 GROUP_SHARES = {
@@ -49,6 +52,8 @@ class Budget:
         self._fixed = fixed  # several ranks: clocks differ, so intervals must not depend on them
         self._groups = 0.0  # of the total, seconds that groups took, moments included
         self._recent: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RECENT_READS))
+        self._unwatched: deque[float] = deque(maxlen=RECENT_READS)  # seconds of the newest steps without ours
+        self._spent_before = 0.0  # seconds of everything, at the end of the last step
         self._steps = self._fast_steps = 0
         self._before = 0.0  # seconds of listening and reading, at the end of the last step
         self._review_at = 0
@@ -57,8 +62,7 @@ class Budget:
         )  # seconds a step that writing took, where most took the fast path
         self._written = 0  # fast-path steps that have been written
         self._since = (0, 0, 0.0, 0.0, 0.0, 0.0)  # when the intervals were last reviewed; see `_books`
-        if not fixed:
-            intervals.full_until = GRACE_STEPS
+        intervals.full_until = FULL_STEPS_OF_RANKS if fixed else GRACE_STEPS
 
     def add(self, group: str, seconds: float) -> None:
         """A group was read."""
@@ -79,6 +83,8 @@ class Budget:
         self.add(
             MOMENTS_GROUP, max(self.total - self.alarm_seconds - self.write_seconds - self._groups - self._before, 0.0)
         )
+        if seconds == seconds:
+            self._unwatched.append(max(seconds - (self.total - self._spent_before), 0.0))
         self._count(step, 1, seconds)
 
     def fast_steps_took(self, step: int, steps: int, seconds: float) -> None:
@@ -88,6 +94,7 @@ class Budget:
 
     def _count(self, step: int, steps: int, seconds: float) -> None:
         self._before = self.total - self.alarm_seconds - self.write_seconds - self._groups
+        self._spent_before = self.total
         early = self._steps < WARMUP_STEPS
         self._steps += steps
         if seconds == seconds:
@@ -101,7 +108,7 @@ class Budget:
 
     def _review_if_due(self, step: int) -> None:
         intervals = self.intervals
-        if FULL_STEPS <= step < intervals.full_until and self.total - self.alarm_seconds > FULL_RECORDING_SECONDS:
+        if not self._fixed and FULL_STEPS <= step < intervals.full_until and self._unwatched and self._start_is_paid():
             intervals.full_until = step + 1
         if step + 1 < intervals.full_until or step < self._review_at:
             return
@@ -113,6 +120,13 @@ class Budget:
             costs = {group: median(seconds) for group, seconds in self._recent.items()}
             intervals.set(affordable_intervals(costs, self._stop_sampling()))
         self._since = self._books()
+
+    def _start_is_paid(self) -> bool:
+        """Whether full recording has taken its share of the first steps."""
+        step, spent = median(self._unwatched), self.total - self.alarm_seconds
+        if step < QUICK_STEP_SECONDS:
+            return spent > FULL_RECORDING_SECONDS
+        return UNTIMED_FACTOR * spent > FULL_RECORDING_SHARE * GRACE_STEPS * step
 
     def _stop_sampling(self) -> float:
         """Seconds a step that the groups may take, since the last review."""

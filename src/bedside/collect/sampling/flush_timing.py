@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS
+from bedside.collect.sampling.intervals import EARLY_STEPS, GRACE_STEPS
 
 MIN_STEPS = 20  # fetched in one transfer, at least: amortises the wait for a device
 EARLY_SECONDS = 0.2  # seconds between two of them, when steps are quick: nobody needs an alarm sooner
@@ -28,7 +28,7 @@ class Flushes:
         if waiting < MIN_STEPS and not alarming:
             return since > (MAX_DEVICE_SECONDS if on_device else MAX_SECONDS)
         apart = EARLY_SECONDS if step < GRACE_STEPS else LATER_SECONDS
-        return since > apart or waiting >= MAX_WAITING_STEPS or step < FULL_STEPS or alarming
+        return since > apart or waiting >= MAX_WAITING_STEPS or step < EARLY_STEPS or alarming
 
     def deadline(self, on_cpu: bool) -> float:
         """Of fast-path steps, by the clock."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-FULL_STEPS = 100  # the first steps, where most bugs show, are recorded in full, whatever that costs
-GRACE_STEPS = 500  # and so are these, while it costs nobody a noticeable time (see the budget's GRACE)
+FULL_STEPS = 20  # the first steps, where most bugs show, are recorded in full, whatever that costs
+EARLY_STEPS = 100  # rows are written, and parameters looked over, more often until here
+GRACE_STEPS = 500  # and so are these, as far as the budget's FULL_RECORDING_SHARE allows
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # intervals: round numbers, so that groups meet at the same steps
 DENSE_STEPS = 50  # after an alarm the vitals are read more closely for this long
 DENSE_FACTOR = 10  # times as often, within the dense sampling

@@ -16,7 +16,7 @@ from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.sampling.budget import MOMENTS_GROUP, Budget
 from bedside.collect.sampling.flush_timing import MAX_WAITING_STEPS, Flushes
-from bedside.collect.sampling.intervals import FULL_STEPS
+from bedside.collect.sampling.intervals import EARLY_STEPS
 from bedside.collect.step.fast_path import FastPath
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.optimizer_step import StepListener
@@ -73,7 +73,7 @@ class FastPathControl:
 
     def _steps_to_skip(self) -> int:
         """How many steps may take the fast path from here on."""
-        reads_on = self._budget.limit is None and not self._collectors and self._count.next >= FULL_STEPS
+        reads_on = self._budget.limit is None and not self._collectors and self._count.next >= EARLY_STEPS
         return MAX_WAITING_STEPS if reads_on else self._budget.intervals.fast_steps(self._count.next)
 
     def _loop_is_plain(self) -> bool:
