@@ -54,6 +54,9 @@ class CalledModule(CallSlot):
         self.thread = 0  # that trains, at fast-path steps
         self.observers: list[Callable[[nn.Module, Any], None]] = []  # of the output of the call under way
         self._begins, self._ended = begins, ended
+
+    def open(self) -> None:
+        """Observe calls from here on. Not when it is made: an interrupt would leave one that nobody could close."""
         stand(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
