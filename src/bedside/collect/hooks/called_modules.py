@@ -72,13 +72,16 @@ class CalledModule(CallSlot):
             self.args = args
             self.kwargs = kwargs
             return self.call(args, kwargs)
-        output = None
+        output, gradients = None, torch.is_grad_enabled()
         try:
             self._begins(self, args, kwargs)
             output = self.call(args, kwargs)
             for observe in self.observers:
                 observe(self.module, output)
             return output
+        except KeyboardInterrupt:  # it may have come where a block of ours without gradients is left
+            torch.set_grad_enabled(gradients)
+            raise
         finally:
             self._ended(self, output)
 
