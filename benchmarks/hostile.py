@@ -3,7 +3,8 @@
     make hostile                                 200 kills, 1,000 interrupts, an hour's soak, 100,000 files
     python -m benchmarks.hostile --kills 20 --interrupts 200 --soak 60 --files 5000 [--only kills]
 
-* **kills**: real trainings, killed with -9 after a random time; how many seconds of steps the record lacks.
+* **kills**: real trainings, several at once, killed with -9 after a random time; how many seconds of steps each record
+  lacks.
 * **interrupts**: a training that is interrupted at random moments, in our code or its own, catches each interrupt and
   goes on; at the end the model must work, hooks must be gone, and the record must open.
 * **soak**: one training, watched for so many seconds; how much memory, how many threads and files it gained.
@@ -27,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.hostile.kills import PACES, kill_after
@@ -90,14 +92,20 @@ print(steps, *(now - then for now, then in zip(last, warm)))
 """
 
 
-def kills(count: int, folder: Path) -> Figures:
+def kills(count: int, folder: Path, at_once: int) -> Figures:
     rng = random.Random(0)
-    lost = []
-    for number in range(count):
-        pace = list(PACES)[number % len(PACES)]
-        found = kill_after(folder / str(number), rng.uniform(1.0, 4.0), pace, evaluates=pace == "usual")
-        lost.append(found.lost_seconds)
+    plans = [(number, list(PACES)[number % len(PACES)], rng.uniform(1.0, 4.0)) for number in range(count)]
+
+    def killed(plan: tuple[int, str, float]) -> float:
+        number, pace, seconds = plan
+        found = kill_after(folder / str(number), seconds, pace, evaluates=pace == "usual")
         shutil.rmtree(folder / str(number))
+        if found.lost_seconds > 1.0:
+            print(pace, found, flush=True)
+        return found.lost_seconds
+
+    with ThreadPoolExecutor(at_once) as pool:
+        lost = list(pool.map(killed, plans))
     over = sum(each > 1.0 for each in lost)
     return {"kills": count, "lost_over_one_second": over, "worst_lost_seconds": round(max(lost), 3)}
 
@@ -201,13 +209,14 @@ def rows(part: str, figures: Figures) -> Iterator[dict[str, object]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--at-once", type=int, default=4, help="trainings that are killed side by side")
     parser.add_argument("--interrupts", type=int, default=1000)
     parser.add_argument("--soak", type=float, default=3600.0, metavar="SECONDS")
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--only", choices=("kills", "interrupts", "soak", "fuzz"))
     options = parser.parse_args()
     parts: dict[str, Callable[[Path], Figures]] = {
-        "kills": lambda folder: kills(options.kills, folder),
+        "kills": lambda folder: kills(options.kills, folder, options.at_once),
         "interrupts": lambda folder: interrupts(options.interrupts, folder),
         "soak": lambda folder: soak(options.soak, folder),
         "fuzz": lambda folder: fuzz(options.files, folder),

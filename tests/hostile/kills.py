@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def kill_after(folder: Path, seconds: float, pace: str, *, evaluates: bool = Fal
         )
         while not reports.stat().st_size:
             assert process.poll() is None
+            time.sleep(0.01)
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:

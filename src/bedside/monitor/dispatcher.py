@@ -83,6 +83,7 @@ class Dispatcher:
         self._new_optimizer = False  # whose hooks are still to be put on
         self._handles: list[Any] = []
         self.off = ""  # why the monitor was switched off, if it was
+        self._end_noted = False  # that the monitor was switched off, in the record
         self.closed = False
         self.timed = False  # by whoever called
         steps.on_finished = self._step_finished
@@ -329,10 +330,11 @@ class Dispatcher:
 
     def interrupted(self, where: str, interrupt: BaseException) -> None:
         """Something like Ctrl-C came while our own code ran. What was half done could be recorded wrongly, so nothing
-        more is; a program that goes on trains unwatched."""
+        more is; a program that goes on trains unwatched. Every handler that the interrupt passes may call this."""
         self.off = self.off or f"{where}: {type(interrupt).__name__}"
         self.detach()
-        if isinstance(interrupt, KeyboardInterrupt) and not self.closed:
+        if isinstance(interrupt, KeyboardInterrupt) and not (self.closed or self._end_noted):
+            self._end_noted = True
             with suppress(Exception):
                 self._events.interrupted()
 
@@ -341,4 +343,5 @@ class Dispatcher:
         self.detach()
         with suppress(Exception):  # what was observed until then is kept, unless it is writing that fails
             self.flush_cycle.rescue()
+        self._end_noted = True
         self._events.switched_off(where, self.off)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
+
 from bedside.errors import BedsideError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def unharmed(method: Method) -> Method:
             return None
         within, self.timed = self.timed, True
         began = time.perf_counter()
+        gradients = torch.is_grad_enabled()
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
@@ -32,6 +35,7 @@ def unharmed(method: Method) -> Method:
                 raise
             self.switch_off(method.__name__, error)
         except BaseException as interrupt:
+            torch.set_grad_enabled(gradients)  # it may have come where a block without gradients is left
             self.interrupted(method.__name__, interrupt)
             raise
         finally:

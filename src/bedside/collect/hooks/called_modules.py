@@ -54,6 +54,9 @@ class CalledModule(CallSlot):
         self.thread = 0  # that trains, at fast-path steps
         self.observers: list[Callable[[nn.Module, Any], None]] = []  # of the output of the call under way
         self._begins, self._ended = begins, ended
+
+    def open(self) -> None:
+        """Observe calls from here on. Not when it is made: an interrupt would leave one that nobody could close."""
         stand(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -69,13 +72,16 @@ class CalledModule(CallSlot):
             self.args = args
             self.kwargs = kwargs
             return self.call(args, kwargs)
-        output = None
+        output, gradients = None, torch.is_grad_enabled()
         try:
             self._begins(self, args, kwargs)
             output = self.call(args, kwargs)
             for observe in self.observers:
                 observe(self.module, output)
             return output
+        except KeyboardInterrupt:  # it may have come where a block of ours without gradients is left
+            torch.set_grad_enabled(gradients)
+            raise
         finally:
             self._ended(self, output)
 

@@ -165,12 +165,12 @@ class ForwardHooks:
     # What the calls do.
 
     def _observe(self, modules: Sequence[nn.Module]) -> None:
-        before = self._called_modules
-        self._called_modules = []
-        for called in before:
+        """Whatever is on a module is in the list, also if an interrupt comes in between."""
+        for called in self._called_modules:
             called.close()
-        for module in modules:
-            self._called_modules.append(CalledModule(module, self._forward_begins, self._forward_ended))
+        self._called_modules = [CalledModule(each, self._forward_begins, self._forward_ended) for each in modules]
+        for called in self._called_modules:
+            called.open()
 
     def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> None:
         if self._sampling:
@@ -228,8 +228,8 @@ class ForwardHooks:
 
     def _search_ended(self, search: Search) -> None:
         """What was called in the step that is over is what the user calls."""
-        self._search = None
         search.stop()
+        self._search = None
         self._steps_without_forward = 0
         if search.found:
             self._observe(list(search.found.values()))
