@@ -68,3 +68,18 @@ def test_stays_silent_when_the_next_token_is_often_the_same():
 def test_stays_silent_when_a_handful_of_tokens_agree():
     assert not in_place(1.0, asked=10)
     assert not in_place(1.0, kinds=2)
+
+
+def beside_a_source(loss):
+    told = {"asked": 512, "same": 1.0, "kinds": 40, "padded": 0.0, "beside": True}
+    looks = [Event(step, "answers_in_place", told) for step in range(3)]
+    return leaked_answer.check(a_run(loss=loss, events=[Event(0, "coverage"), *looks]))
+
+
+def test_speaks_when_a_decoder_copies_the_target_that_it_is_given_beside_the_source():
+    assert beside_a_source([2.5 * 0.97**step for step in range(400)])
+
+
+def test_stays_silent_on_teacher_forcing_that_moves_the_target_itself():
+    assert not beside_a_source([0.6 + 1.9 * 0.99**step for step in range(450)])
+    assert not beside_a_source([2.5 * 0.99**step for step in range(450)])  # learned in the end, and not at once

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bedside.finding import NotExamined, Severity
+from bedside.record.run import Event
 from bedside.rules.wrong_initial_loss import wrong_initial_loss
 from bedside.testing import a_run
 
@@ -44,3 +45,18 @@ def test_is_not_examined_on_a_loss_of_parts_or_without_classes():
     log.format = "csv"
     for run in (parts, log, a_run(loss=LOUD, val_accuracy=RIGHT)):
         assert isinstance(wrong_initial_loss.examine(run), NotExamined)
+
+
+def adding_up(*made_by):
+    terms = [{"made_by": each, "reduction": "mean", "elements": 64, "weight": 1.0} for each in made_by]
+    return a_run(loss=LOUD, val_accuracy=RIGHT, config=KNOWN, events=[Event(0, "loss_terms", {"terms": terms})])
+
+
+def test_speaks_of_a_sum_of_cross_entropies():
+    assert wrong_initial_loss.check(adding_up("NllLoss", "NllLoss2D"))
+
+
+def test_is_not_examined_where_another_term_is_added_to_the_cross_entropy():
+    told = wrong_initial_loss.examine(adding_up("NllLoss", "Sub"))
+    assert isinstance(told, NotExamined)
+    assert "adds 1 other term to its cross-entropy" in str(told)

@@ -13,7 +13,9 @@ not. Nothing fails, and the curves look like success.
 ## How it decides
 By proof, on the run's own data. For the label: no number of the column occurs in two classes, or two in one class, over
 several hundred different examples or more. For a number: the column rises, or falls, with the target without one
-exception. For tokens: `same` of the targets are the token at that very place. For the next token: the batch goes
+exception. For tokens: `same` of the targets are the token at that very place; of a decoder that gets its target beside
+a source, which it may move by one itself (teacher forcing), the loss must also come down to `copied` of its first level
+within `soon` steps, as only copying does. For the next token: the batch goes
 through the model once more with one token changed, and answers before it change by more than rounding.
 
 ## When it is wrong
@@ -42,6 +44,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.trials import not_tried
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -57,6 +61,9 @@ class Limits:
     asked: int = 64  # targets of a batch: fewer are alike by chance
     kinds: int = 5  # of target: few kinds are alike by chance too
     looks: int = 3  # batches, all of which must be so
+    copied: float = 0.05  # of the first loss: a decoder that reads its answer gets there at once
+    soon: int = 200  # steps: a healthy decoder of reversed words, which is taught so, is at a half of it by then
+    smooth: int = 5  # losses: one batch is not enough
 
 
 @rule("DAT108", severity=Severity.ERROR, needs=[], limits=Limits())
@@ -85,7 +92,8 @@ def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:
     for event in run.events_of("target_in_input")[:1]:
         yield _target(run, event)
     in_place = run.events_of("answers_in_place")
-    if len(in_place) >= limits.looks and all(_is_in_place(event, limits) for event in in_place):
+    in_sight = len(in_place) >= limits.looks and all(_is_in_place(event, limits) for event in in_place)
+    if in_sight and (not in_place[0].data.get("beside") or _is_copied(run, limits)):
         yield _token(run, in_place[0])
     for event in run.events_of("future_seen")[:1]:
         yield _future(run, event)
@@ -135,6 +143,15 @@ def _target(run: Run, event: Event) -> Finding:
 def _is_in_place(event: Event, limits: Limits) -> bool:
     told = event.data
     return bool(told["same"] >= limits.same and told["asked"] >= limits.asked and told["kinds"] >= limits.kinds)
+
+
+def _is_copied(run: Run, limits: Limits) -> bool:
+    """Whether the loss came down as fast as it does when the answer only has to be copied."""
+    early = run.loss.finite().before(limits.soon)
+    if len(early) < 2 * limits.smooth:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(early.values, limits.smooth)
+    return float(np.median(windows, axis=1).min()) <= limits.copied * early.head(limits.smooth).median()
 
 
 def _token(run: Run, event: Event) -> Finding:

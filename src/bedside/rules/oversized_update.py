@@ -57,6 +57,7 @@ import numpy as np
 
 from bedside.analysis.initial_weights import began_at_zero
 from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.loss_after import loss_after
 from bedside.analysis.losses import require_meant_to_fall
 from bedside.analysis.outside_changes import outside_changes
 from bedside.analysis.windows import spread_evenly
@@ -260,26 +261,23 @@ def _weights_are_gone(run: Run, step: int) -> bool:
 
 
 def _judge(run: Run, burst: Burst, limits: Limits, what: str, owner: str = "") -> Finding | None:
-    loss = run.loss
-    level = loss.before(burst.first + 1).median(5)  # the loss of a step is that of the weights before it
-    after = loss.since(burst.first + 1)
-    if not after or not math.isfinite(level):
+    fate_of_loss = loss_after(
+        run.loss, burst.first, time_to_recover=limits.readings, recent=limits.recent, came_down=limits.halved
+    )
+    if fate_of_loss is None or (not fate_of_loss.overflowed and fate_of_loss.readings < limits.readings):
         return None
-    overflowed, finite = _overflowed(after, level, limits), after.finite().values
-    smooth = _medians_of_three(finite)
-    peak = float(smooth.max()) if len(smooth) else math.inf
-    end = float(np.median(finite[-max(5, len(finite) // 10) :])) if len(finite) else math.inf
+    level, peak, end, overflowed = fate_of_loss.level, fate_of_loss.peak, fate_of_loss.end, fate_of_loss.overflowed
     jumped = peak > level + (limits.jump - 1) * abs(level)
     lost = overflowed or end > level - (1 - limits.recovered) * abs(level)
-    if not overflowed and len(after) < limits.readings:
-        return None
     if lost:
         severity, fate = Severity.ERROR, f"went from {number(level)} to " + ("NaN" if overflowed else number(end))
     elif jumped:
         severity, fate = Severity.WARNING, f"jumped from {number(level)} to {number(peak)} before it came back"
     elif burst.steps < limits.steps:
         return None
-    elif end > level - (1 - limits.halved) * abs(level) and not (burst.over and _still_falling(finite, limits)):
+    elif end > level - (1 - limits.halved) * abs(level) and not (
+        burst.over and fate_of_loss.falls_by_doubling > limits.doubling
+    ):
         severity, fate = Severity.WARNING, f"only came from {number(level)} to {number(end)}"
     else:
         severity, fate = Severity.NOTE, "did not suffer visibly"
@@ -294,24 +292,6 @@ def _judge(run: Run, burst: Burst, limits: Limits, what: str, owner: str = "") -
         sure=lost and burst.total > 3 * limits.replaced,
         owner=owner,
     )
-
-
-def _still_falling(losses: Values, limits: Limits) -> bool:
-    """Whether doubling the steps still lowers the loss: one that is on its way may yet halve."""
-    quarter, half = len(losses) // 4, len(losses) // 2
-    if quarter == half:
-        return False
-    then, now = float(np.median(losses[quarter:half])), float(np.median(losses[half:]))
-    return then - now > limits.doubling * abs(then)
-
-
-def _overflowed(after: Series, level: float, limits: Limits) -> bool:
-    """Whether the loss was lost to NaN without having come down before: then these steps are to blame."""
-    bad = np.flatnonzero(~np.isfinite(after.values))
-    if not len(bad):
-        return False
-    before = after.values[: bad[0]]
-    return len(before) < limits.readings or float(np.median(before[-limits.recent :])) > limits.halved * level
 
 
 def _finding(
@@ -347,7 +327,3 @@ def _finding(
         ),
         severity=severity,
     )
-
-
-def _medians_of_three(values: Values) -> Values:
-    return np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1) if len(values) >= 3 else values

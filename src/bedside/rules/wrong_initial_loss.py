@@ -11,11 +11,12 @@ outputs, and often do lasting harm (dead units, saturated softmax).
 ## How it decides
 The number of classes is known, the first reading was taken within the first `soon` steps, and it is `times` the loss
 of a guess or more. The loss must be one of answers: of tokens, of a watched classifier, or beside an accuracy, and not
-made of parts (detection, segmentation). One that never comes below a guess may be a sum over samples, and is not
-judged. It is a warning where `long` of the run and `steps` steps were spent above a guess, and a note otherwise.
+made of parts (detection, segmentation; terms beside the cross-entropy, as in distillation). One that never comes below
+a guess may be a sum over samples, and is not judged. It is a warning where `long` of the run and `steps` steps were
+spent above a guess, and a note otherwise.
 
 ## When it is wrong
-Losses with extra terms (regularisation, auxiliary heads) that begin large by design.
+Losses of a log with extra terms (regularisation, auxiliary heads) that begin large by design.
 
 ## What to try
 1. Start the last layer smaller (weights divided by ten, bias zero), until the first loss is near ln K.
@@ -50,6 +51,7 @@ from bedside.rules.base import rule
 from bedside.rules.what_was_seen import inputs_not_normalised
 from bedside.wording import number, steps
 
+CROSS_ENTROPY = "NllLoss"  # the name that the graph of a loss has for it, in one dimension and in two
 WATCHED = "bedside"  # the classes of a watched run were read off its cross-entropy; those of a log are a setting
 
 
@@ -70,6 +72,8 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough("the number of classes (num_classes or vocab_size in the settings)")
     if not _of_answers(run):
         raise NotEnough("a loss of answers only: an accuracy beside it, and no parts")
+    if others := _other_terms(run):
+        raise NotEnough(f"a loss of answers only: this one adds {others} to its cross-entropy")
     if run.axis != "step" or series.first_step > limits.soon:
         raise NotEnough(f"a loss of the first {limits.soon} steps")
     first, curve = float(series.values[0]), outline(series)
@@ -94,6 +98,13 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Look for a scale or a temperature that multiplies the scores.",
         ),
     )
+
+
+def _other_terms(run: Run) -> str:
+    """What a watched loss adds to its cross-entropy, whose level a blind guess tells nothing about; "" if nothing."""
+    terms = [term for event in run.events_of("loss_terms")[:1] for term in event.data["terms"]]
+    others = [term for term in terms if not str(term["made_by"]).startswith(CROSS_ENTROPY)]
+    return f"{len(others)} other {'term' if len(others) == 1 else 'terms'}" if others else ""
 
 
 def _of_answers(run: Run) -> bool:

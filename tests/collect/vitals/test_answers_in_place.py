@@ -32,7 +32,7 @@ def test_targets_that_are_the_tokens_are_seen(tmp_path):
 
     seen = told(tmp_path, unshifted)
     assert len(seen) == 3
-    assert all(each["same"] == 1.0 and each["asked"] == 96 for each in seen)
+    assert all(each["same"] == 1.0 and each["asked"] == 96 and not each["beside"] for each in seen)
 
 
 def test_targets_that_are_the_next_tokens_are_not_the_same(tmp_path):
@@ -84,7 +84,7 @@ def test_a_decoder_that_is_given_its_target_is_seen_beside_the_source(tmp_path):
         optimizer.step()
 
     run = watched(model, optimizer, tmp_path, body, steps=5)
-    assert {event.data["same"] for event in run.events_of("answers_in_place")} == {1.0}
+    assert {(event.data["same"], event.data["beside"]) for event in run.events_of("answers_in_place")} == {(1.0, True)}
 
 
 def test_a_model_that_computes_its_own_loss_is_given_its_target_by_right(tmp_path):

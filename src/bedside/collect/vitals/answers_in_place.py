@@ -53,14 +53,16 @@ class AnswersInPlace(Collector):
             return
         if not isinstance(target, Tensor) or target.is_floating_point() or not prediction.requires_grad:
             return
-        tables = [table for table in token_tensors(forward) if table.numel() == target.numel()]
+        every = token_tensors(forward)
+        tables = [table for table in every if table.numel() == target.numel()]
         if tables:
             self._due, self._forward = False, None
             self._looked += 1
             answers = target.detach().reshape(-1)
             given = tables[:1] if self._inside else tables  # a decoder has two, and may be given its own target
             both = torch.stack([compared(table.reshape(-1), answers) for table in given])
-            self._waiting.append((self.context.step, self.queue.put(both.amax(0))))
+            first = both[:1, 1] if given[0] is every[0] else both.new_zeros(1)
+            self._waiting.append((self.context.step, self.queue.put(torch.cat([both.amax(0), first]))))
 
     def detach(self, step: int) -> None:
         self._due, self._forward = False, None
@@ -68,8 +70,9 @@ class AnswersInPlace(Collector):
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
         for step, pending in waiting:
-            asked, same, kinds, padded = (float(number) for number in pending.numbers)
+            asked, same, kinds, padded, first = (float(number) for number in pending.numbers)
             facts = {"asked": int(asked), "same": same, "kinds": int(kinds), "padded": padded}
+            facts["beside"] = same > first  # another input than the first one: a decoder's target, beside the source
             yield Event(step, "answers_in_place", facts, time.time())
 
 
