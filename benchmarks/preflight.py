@@ -1,6 +1,7 @@
 """Preflight over healthy and faulty programs: faults that are seen before the first step, and false alarms.
 
     python benchmarks/preflight.py                          everything, about half an hour on two cores
+    python benchmarks/preflight.py --missing                programs that have no row in the table yet
     python benchmarks/preflight.py --only zoo double-softmax --details
     python benchmarks/preflight.py --depth full --only zoo labels-torn-from-inputs
 
@@ -442,16 +443,27 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _keep(rows: Sequence[dict[str, Any]], sources: Sequence[str]) -> None:
-    """The table on disk, with the rows of these sources replaced."""
-    before: list[dict[str, Any]] = []
-    if RESULTS.exists():
-        with RESULTS.open(newline="") as file:
-            before = [row for row in csv.DictReader(file) if row["source"] not in sources]
+def table() -> list[dict[str, Any]]:
+    """The rows on disk."""
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def of(row: dict[str, Any]) -> tuple[str, str, int]:
+    """What a row is of: the source, the program, and whether with its fault."""
+    return row["source"], row["program"], int(row["sick"])
+
+
+def _keep(rows: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]) -> None:
+    """The table on disk: these rows, and those before that are of other programs; in the order of the programs."""
+    own = {of(row): row for row in [*before, *rows]}
+    order = [(job.source, job.name, int(job.sick)) for job in jobs(SOURCES, [], "fast")]
     with RESULTS.open("w", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(sorted([*before, *rows], key=lambda row: SOURCES.index(row["source"])))
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(own[each] for each in order if each in own)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -461,11 +473,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", choices=("fast", "full"), default="fast")
     parser.add_argument("--details", action="store_true", help="show every failed check, but for the held-out programs")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--missing", action="store_true", help="only programs without a row in the table; adds theirs")
     options = parser.parse_args(arguments)
     sources = options.only or SOURCES
+    there = {of(row) for row in table()} if options.missing else set()
+    asked = [
+        job
+        for job in jobs(sources, options.programs, options.depth)
+        if (job.source, job.name, int(job.sick)) not in there
+    ]
     rows = []
     with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=10) as pool:
-        for outcome in pool.imap(run, jobs(sources, options.programs, options.depth)):
+        for outcome in pool.imap(run, asked):
             rows.append(outcome.row())
             print(
                 "{source:9} {program:34} sick {sick} adapted {adapted} visible {visible} | {failed} | {notes} "
@@ -478,7 +497,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     print(summary(rows))
     if not options.programs and options.depth == "fast":
-        _keep(rows, sources)
+        _keep(rows, [row for row in table() if options.missing or row["source"] not in sources])
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
+from bedside.analysis.accuracy_and_loss import accuracies, calibrated, guess_level, guessed_classes
 from bedside.record.series import Series
 from bedside.testing import a_run
 
@@ -38,3 +38,8 @@ def test_reads_accuracies_in_percent_and_of_either_split():
     run = a_run(loss=2.3, val_accuracy=[50.0, 60.0], **{"train/accuracy": [0.5, 0.7]})
     assert accuracies(run)[0].values.tolist() == [0.5, 0.6]
     assert accuracies(run, "train")[0].values.tolist() == [0.5, 0.7]
+
+
+def test_a_calibrated_guess_has_the_entropy_of_a_guess():
+    assert [calibrated(1 / k, k) for k in (2, 3, 10)] == pytest.approx([np.log(k) for k in (2, 3, 10)])
+    assert calibrated(1.0, 10) == pytest.approx(0.0, abs=1e-6)

@@ -78,6 +78,24 @@ def test_a_learning_rate_that_was_set_otherwise_comes_before_what_came_of_it():
     assert [(each.name, each.a, each.b) for each in answer.settings] == [("optimizers.0.lr", 0.1, 0.01)]
 
 
+def test_what_only_one_of_them_recorded_is_named_on_its_side():
+    a = a_run(loss=noisy(FALLING, 0), grad_norm={"front": FALLING, "head": FALLING}, val_loss=FALLING[::60])
+    b = a_run(loss=noisy(FALLING, 1), grad_norm={"front": FALLING}, lr=0.1)
+    answer = compare_runs(a, b)
+    assert set(answer.only_a) == {"grad_norm/head", "val/loss"}
+    assert answer.only_b == ("lr",)
+
+
+def test_the_pictures_are_of_the_losses_and_of_what_parted_first():
+    grown = noisy(FALLING, 2, 0.2) * np.where(np.arange(600) < 300, 1, 20)
+    a = a_run(loss=noisy(FALLING, 0), lr=0.1, grad_norm={"front": grown}, val_loss=FALLING[::60])
+    b = a_run(loss=noisy(FALLING, 1), lr=0.1, grad_norm={"front": noisy(FALLING, 3, 0.2)})
+    answer = compare_runs(a, b)
+    assert list(answer.pictures) == ["loss", "grad_norm/front"]  # not a validation loss that one of them lacks
+    left, right = answer.pictures["loss"]
+    assert (left[0], right[0]) == ((0, a.loss.values[0]), (0, b.loss.values[0]))
+
+
 def test_nothing_in_common_is_unclear():
     assert compare_runs(a_run(loss=[1.0] * 20), a_run(val_wer=[1.0] * 20)).verdict == "unclear"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedside.record.run import Run
 
-MOST = 10  # changes: more are the way the data come
+MOST_CHANGES = 10  # changes: more are the way the data come
 NEAR = 0.02  # of the run, and a few steps at least: what follows from the change begins this soon
 STEPS = 10
 
@@ -21,4 +21,4 @@ def task_changed(run: Run, step: int) -> bool:
     """
     changes = run.events_of("task_change")
     near = max(STEPS, int(NEAR * run.steps))
-    return len(changes) <= MOST and any(e.data["last_seen"] - STEPS <= step <= e.step + near for e in changes)
+    return len(changes) <= MOST_CHANGES and any(e.data["last_seen"] - STEPS <= step <= e.step + near for e in changes)

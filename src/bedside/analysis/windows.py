@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bedside.record.series import Series
 
-FEWEST = 5  # readings that make a median of their own; with fewer, the early ones are all there is to judge by
+FEWEST_READINGS = 5  # readings that make a median of their own; with fewer, the early ones are all there is to judge by
 
 
 def spread_evenly(series: Series, start: float = 0.0) -> Series:
@@ -26,7 +26,7 @@ def spread_evenly(series: Series, start: float = 0.0) -> Series:
     first, last = series.first_step, series.last_step
     after = series.since(first + int(start * (last - first)))
     even = _thinned(after)
-    if len(even) >= FEWEST:
+    if len(even) >= FEWEST_READINGS:
         return even
     return series.tail(len(series) - int(start * len(series)))
 

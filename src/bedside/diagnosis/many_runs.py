@@ -20,7 +20,7 @@ from bedside.logs import RunFiles, load, read_run
 from bedside.logs.remote import RemoteRuns
 from bedside.record.run import Run
 
-FEW = 8  # runs that are read here and now where each was named by the user: starting processes would take longer
+FEW_RUNS = 8  # runs that are read here and now where each was named by the user: starting processes would take longer
 BATCH = 16  # most runs in one batch for Ray: enough to hide the cost of handing it over
 AHEAD = 3  # batches waiting for each of its nodes
 DOWNLOADING = 3600.0  # seconds for a job that fetches its runs from another machine first
@@ -132,7 +132,7 @@ def _spread(jobs: Sequence[Job], order: Order, on: str, workers: int, tree: bool
         yield from _on_ray(numbered, order)
     elif on:
         raise BadOption(f"No engine is called {on!r}.", expected="ray", try_="--on ray")
-    elif not tree and (workers == 1 or len(jobs) <= FEW):
+    elif not tree and (workers == 1 or len(jobs) <= FEW_RUNS):
         for place, job in numbered:
             yield place, answers_for(job, order)
     else:

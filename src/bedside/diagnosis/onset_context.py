@@ -24,13 +24,13 @@ from bedside.record.series import Series
 from bedside.wording import number
 
 NEAR = 0.005  # of the run: rules date an onset to one of some 400 places
-FEW = 3  # steps, where that is less: an optimizer's memory makes effects a step or two late
+FEW_STEPS = 3  # steps, where that is less: an optimizer's memory makes effects a step or two late
 OFTEN = 0.2  # of the run lies within reach of such a change: then its being there says nothing
 STEP = 2.0  # times, from one reading to the next: a schedule's usual drops are 2- to 10-fold
 PEAK = 0.99  # of the highest rate: warm-up is over
 NOTHING = 1e-3  # of the peak: as good as no learning rate
 ODD = 8.0  # robust σ: once in a million batches of heavy-tailed noise
-FEWEST = 20  # readings that show what is usual
+FEWEST_READINGS = 20  # readings that show what is usual
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def with_onset_context(run: Run, found: Sequence[Finding]) -> list[Finding]:
     for each in found:
         near = [change.what for change in around(every, each.first_step, steps)]
         if each.code[:3] not in ("LOS", "NUM"):  # those speak of the loss themselves
-            near += _odd_loss(run, each.first_step, max(FEW, NEAR * steps))
+            near += _odd_loss(run, each.first_step, max(FEW_STEPS, NEAR * steps))
         told.append(each.with_(around=tuple(near)))
     return told
 
@@ -64,7 +64,7 @@ def changes(run: Run) -> list[Change]:
 
 def around(every: Sequence[Change], step: int, steps: int) -> list[Change]:
     """Those within a few steps of `step`, nearest first; what happens all the time is left out."""
-    reach = max(FEW, NEAR * steps)
+    reach = max(FEW_STEPS, NEAR * steps)
     times = Counter(each.kind for each in every)
     near = [each for each in every if abs(each.step - step) <= reach]
     rare = [each for each in near if times[each.kind] * (2 * reach + 1) <= OFTEN * steps]
@@ -73,12 +73,12 @@ def around(every: Sequence[Change], step: int, steps: int) -> list[Change]:
 
 def _schedule(run: Run) -> Iterator[Change]:
     rates = run.series("lr").finite()
-    if len(rates) < FEW or rates.values.max() <= 0:
+    if len(rates) < FEW_STEPS or rates.values.max() <= 0:
         return
     values, steps = rates.values, rates.steps
     peak = float(values.max())
     warm = int(np.flatnonzero(values >= PEAK * peak)[0])
-    if warm >= FEW and values[0] < peak / STEP and bool((np.diff(values[: warm + 1]) >= 0).all()):
+    if warm >= FEW_STEPS and values[0] < peak / STEP and bool((np.diff(values[: warm + 1]) >= 0).all()):
         yield Change(int(steps[warm]), "warm-up", f"warm-up ended (lr {number(peak)})")
     before, after = values[:-1], values[1:]
     for i in np.flatnonzero((after * STEP <= before) | (after >= before * STEP)):
@@ -127,7 +127,7 @@ def _scaler(run: Run) -> Iterator[Change]:
 def _odd_batches(run: Run) -> Iterator[Change]:
     for vital, called in (("input_max", "largest input"), ("input_rms", "input size"), ("input_mean", "mean input")):
         series = run.series(vital)
-        if len(series) >= FEWEST:
+        if len(series) >= FEWEST_READINGS:
             for i in _odd(series):
                 yield Change(
                     int(series.steps[i]), "batch", f"a batch came with an unusual {called} ({number(series.values[i])})"
@@ -137,9 +137,9 @@ def _odd_batches(run: Run) -> Iterator[Change]:
 def _odd_loss(run: Run, step: int, reach: float) -> list[str]:
     """The worst loss within reach of a step, if it is far above those before."""
     losses = run.loss.finite()
-    before, near = losses.before(int(step - reach)).tail(2 * FEWEST), losses.since(int(step - reach))
+    before, near = losses.before(int(step - reach)).tail(2 * FEWEST_READINGS), losses.since(int(step - reach))
     near = near.before(int(step + reach) + 1)
-    if len(before) < FEWEST or not near:
+    if len(before) < FEWEST_READINGS or not near:
         return []
     worst = int(np.argmax(near.values))
     spread = mad(before.values)

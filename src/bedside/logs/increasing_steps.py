@@ -19,7 +19,7 @@ from bedside.record.run import Event
 Floats = NDArray[np.float64]
 Arrays = Mapping[str, tuple[Floats, Floats, Floats]]
 
-LARGEST = 2.0**53  # above this a float no longer counts by ones; only a broken file has such a step
+LARGEST_STEP = 2.0**53  # above this a float no longer counts by ones; only a broken file has such a step
 BRANCH = 3  # records in a row below the highest step so far: fewer are late writes, not a resume
 
 
@@ -71,7 +71,7 @@ def straighten(log: Log) -> Straightened:
 
 
 def _real_steps(steps: Floats, values: Floats, order: Floats) -> tuple[Floats, Floats, Floats]:
-    good = np.isfinite(steps) & (steps >= 0) & (steps <= LARGEST)
+    good = np.isfinite(steps) & (steps >= 0) & (steps <= LARGEST_STEP)
     return (steps, values, order) if good.all() else (steps[good], values[good], order[good])
 
 

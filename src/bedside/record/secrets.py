@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 STRUCK = "***"
-LONGEST = 10_000  # characters of a value: what is longer is no setting
+LONGEST_VALUE = 10_000  # characters of a value: what is longer is no setting
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
 # Words of a name, and beginnings of words, that say that its value is nobody's business.
@@ -70,7 +70,7 @@ def looks_secret(text: str) -> bool:
     >>> looks_secret("runs/2026-11-18/resnet50_imagenet.pt"), looks_secret("https://me:pw@host/x")
     (False, True)
     """
-    if len(text) > LONGEST or _SHAPES.search(text):
+    if len(text) > LONGEST_VALUE or _SHAPES.search(text):
         return True
     if any(_RANDOM.fullmatch(piece) for piece in re.split(r"[-_.,:;/@&?\s'\"(){}\[\]]", text)):
         return True

@@ -11,7 +11,7 @@ from bedside.finding import Finding
 from bedside.record.histograms import EDGES, Histogram
 from bedside.sinks.sink import Ending, Sink, advice, as_yaml, headline, needs
 
-LARGEST = 1e30  # stands for the outermost border, which TensorBoard cannot draw
+LARGEST_EDGE = 1e30  # stands for the outermost border, which TensorBoard cannot draw
 
 
 class TensorBoard(Sink):
@@ -44,9 +44,9 @@ class TensorBoard(Sink):
         if not len(there):
             return
         first, last = int(there[0]), int(there[-1])
-        limits = EDGES[first + 1 : last + 2].clip(-LARGEST, LARGEST)
+        limits = EDGES[first + 1 : last + 2].clip(-LARGEST_EDGE, LARGEST_EDGE)
         proto = HistogramProto(
-            min=max(float(EDGES[first]), -LARGEST),
+            min=max(float(EDGES[first]), -LARGEST_EDGE),
             max=float(limits[-1]),
             num=float(len(histogram)),
             bucket_limit=limits.tolist(),

@@ -12,7 +12,7 @@ from bedside.sinks.sink import Ending, Sink, advice, headline, needs
 
 AXIS = "optimizer_step"
 MAX_BINS = 512  # what W&B takes in one histogram
-LARGEST = 1e30
+LARGEST_EDGE = 1e30  # stands for the outermost border, which is infinite
 
 
 class WandB(Sink):
@@ -50,7 +50,7 @@ class WandB(Sink):
         if not len(there):
             return
         first, last = int(there[0]), int(there[-1])
-        edges = EDGES[first : last + 2].clip(-LARGEST, LARGEST)
+        edges = EDGES[first : last + 2].clip(-LARGEST_EDGE, LARGEST_EDGE)
         counts = histogram.counts[first : last + 1]
         self._define([name])
         drawn = wandb.Histogram(np_histogram=(counts[:MAX_BINS], edges[: MAX_BINS + 1]))

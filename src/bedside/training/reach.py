@@ -25,7 +25,7 @@ from bedside.training.saved import PLAIN, Restore, save
 
 SOURCES = (torch.Generator, random.Random, np.random.RandomState, np.random.Generator)
 CONTAINERS = (dict, list, set, deque)
-LARGEST = 64 << 20  # bytes in all that are copied to be put back: a table of statistics, not a data set
+MOST_BYTES_COPIED = 64 << 20  # bytes in all that are copied to be put back: a table of statistics, not a data set
 
 Rebind = Callable[[Any], None]  # gives a name its old value again
 Place = tuple[str, Any, Rebind | None]  # a name, what it means, and how to give it back
@@ -49,7 +49,7 @@ def save_reachable(model: nn.Module, functions: Iterable[FunctionType] = ()) -> 
         elif rebind is not None and isinstance(value, PLAIN):  # `global count; count += 1`
             restores.append(partial(rebind, value))
     found = held_by(containers)
-    if found.obstacle or sum(found.bytes.values()) > LARGEST:
+    if found.obstacle or sum(found.bytes.values()) > MOST_BYTES_COPIED:
         raise OutOfReach(found.obstacle or f"its code uses large tables outside the model ({', '.join(containers)})")
     restores += [save(each) for each in containers.values()]
 

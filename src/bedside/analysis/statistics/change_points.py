@@ -10,7 +10,7 @@ import numpy as np
 from bedside.analysis.statistics.noise import mad, noise_level
 from bedside.record.series import Values
 
-FEWEST = 3  # readings on either side: two could be one wild reading and its neighbour
+FEWEST_READINGS = 3  # readings on either side: two could be one wild reading and its neighbour
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def level_shift(before: Values, after: Values) -> Shift:
 
 
 def change_points(
-    values: Values, *, sigma: float | None = None, threshold: float | None = None, fewest: int = FEWEST
+    values: Values, *, sigma: float | None = None, threshold: float | None = None, fewest: int = FEWEST_READINGS
 ) -> list[int]:
     """Indices at which a new level begins, in order.
 

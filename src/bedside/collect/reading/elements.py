@@ -24,8 +24,9 @@ MAX_ELEMENTS = 512  # per parameter: a share is then known to 2.2 points, and a 
 
 
 class Elements:
-    """At most `MOST` elements each of tensors that are shaped like these. On the CPU a row is an array of numpy, whose
-    calls take a fraction of torch's; elsewhere it is a tensor. Rows have names, and are written over the next time."""
+    """At most `MAX_ELEMENTS` elements each of tensors shaped like these. On the CPU a row is an array of numpy,
+    whose calls take a fraction of torch's; elsewhere it is a tensor. Rows have names, and are written over the next
+    time."""
 
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.tensors = list(like)

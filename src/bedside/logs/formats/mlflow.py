@@ -18,7 +18,7 @@ from bedside.logs.numbers import number
 from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 
-LARGEST = sys.float_info.max  # what MLflow writes for infinity
+LARGEST_FLOAT = sys.float_info.max  # what MLflow writes for infinity
 RUN_FILE = "meta.yaml"
 FINISHED = {"FINISHED": True, "3": True, "FAILED": False, "4": False, "KILLED": False, "5": False}
 MOST_METRICS = 20_000
@@ -77,7 +77,7 @@ def _number(cell: object) -> float:
     value = cell if type(cell) is float else number(cell)
     if value is None:
         return math.nan
-    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
+    return math.copysign(math.inf, value) if abs(value) >= LARGEST_FLOAT else value
 
 
 def _read_files(folder: Path) -> Log:

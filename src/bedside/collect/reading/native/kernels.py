@@ -22,7 +22,7 @@ FAR = 16  # blocks ahead, one line is fetched: where its page lies is then known
 
 # Sums may be taken in any order, which lets the compiler use wide registers; NaN and infinity stay what they are.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "nogil": True, "cache": True}
-LEAST, MOST = np.float32(SAFE_RANGE[0]), np.float32(SAFE_RANGE[1])
+SMALLEST_SAFE, LARGEST_SAFE = np.float32(SAFE_RANGE[0]), np.float32(SAFE_RANGE[1])
 WITHOUT_SIGN, INFINITY = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # of the bits of a float32
 
 Row, Table = types.int64[::1], types.int64[:, ::1]
@@ -80,7 +80,7 @@ def exactly(values: Any) -> float:
 
 @njit(**OPTIONS)
 def checked(square: Any, values: Any) -> float:
-    return np.float64(square) if LEAST < square < MOST else exactly(values)
+    return np.float64(square) if SMALLEST_SAFE < square < LARGEST_SAFE else exactly(values)
 
 
 @njit(types.void(Row, Row, Reals), **OPTIONS)

@@ -13,8 +13,8 @@ from bedside.logs.formats.text.line_numbers import Found, Spot, lead, spots_in, 
 from bedside.logs.formats.text.tables import header_in
 from bedside.naming.words import SPLITS, split_words
 
-MOST = 5_000  # shapes remembered; a log with more is no log of records
-LONGEST = 2_000  # characters of a line that is worth remembering
+MOST_SHAPES = 5_000  # shapes remembered; a log with more is no log of records
+LONGEST_LINE = 2_000  # characters of a line that is worth remembering
 # Numbers that are not part of a word: in `g0_loss` the 0 is its name, and the 95 in `mAP50-95`.
 _FREE = re.compile(r"((?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")
 _SAME_DIGIT = str.maketrans("123456789", "000000000")
@@ -48,14 +48,14 @@ class Shapes:
         self._known: dict[tuple[str, str], Shape] = {}
 
     def of(self, line: str) -> Shape:
-        if len(line) > LONGEST:
+        if len(line) > LONGEST_LINE:
             return _shape(line)
         pieces = _FREE.split(line)
         key = ("\0".join(pieces[::2]), "\0".join(pieces[1::2]).translate(_SAME_DIGIT))
         shape = self._known.get(key)
         if shape is None:
             shape = _shape(line)
-            if len(self._known) < MOST:
+            if len(self._known) < MOST_SHAPES:
                 self._known[key] = shape
         return shape
 

@@ -28,7 +28,7 @@ from bedside.naming.metric_names import read_name
 LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
 MOST_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
-ENOUGH = 10  # readings that make lines without any step a log
+ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
 )
@@ -121,7 +121,7 @@ class _Reader:
 
     def finish(self) -> Log:
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
-        if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH:
+        if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH_READINGS:
             self.log.columns.update(self.unclocked.columns)
             self.log.note("No line has a step: lines were counted.")
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics

@@ -16,7 +16,7 @@ from bedside.naming.metric_names import read_name
 from bedside.naming.words import SPLITS, split_words
 
 MOST_COLUMNS = 60
-LONGEST = 2_000  # characters of a line that may be part of a table
+LONGEST_LINE = 2_000  # characters of a line that may be part of a table
 _CELLS = re.compile(r"[|│\t]|\s{2,}")
 _TIME = re.compile(r"\d+(?::\d\d){1,2}")  # fastai's last column
 _NAME = re.compile(r"[A-Za-z_#][\w/.@-]*")
@@ -25,7 +25,7 @@ SHORT = {"#": "step", "e": "epoch"}  # spaCy's
 
 def header_in(line: str) -> list[str]:
     """The names in a line without numbers, if one of them is a step or an epoch and one a loss or a metric."""
-    if len(line) > LONGEST:
+    if len(line) > LONGEST_LINE:
         return []
     cells = _cells(line)
     if len(cells) == 1 and all(map(_NAME.fullmatch, line.split())):
@@ -48,7 +48,7 @@ def _told_apart(names: list[str]) -> list[str]:
 
 def row_of(line: str, header: Sequence[str]) -> list[Found]:
     """The numbers of a line under the names of the header; nothing if the line is no such row."""
-    if not header or len(line) > LONGEST:
+    if not header or len(line) > LONGEST_LINE:
         return []
     cells = _cells(uncoloured(line))[: len(header)]
     if len(cells) == 1:
