@@ -235,3 +235,25 @@ def test_a_gap_of_a_third_is_not_called_learned_by_heart():
     known = np.geomspace(2.0, 0.02, 400)
     assert "by heart" not in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 0.6, 12))).reason
     assert "by heart" in judged(a_run(loss=known, val_loss=np.geomspace(2.0, 1.4, 12))).reason
+
+
+def test_a_learning_rate_that_only_ever_rose_leaves_it_open():
+    rate = np.linspace(1e-6, 3e-4, STEPS)
+    said = judged(a_run(loss=falling(), lr=rate))
+    assert said.word == "unclear"
+    assert "still rising" in said.reason
+    assert "max_steps" in said.settled_by
+
+
+def test_a_rise_within_a_known_plan_or_one_that_ended_leaves_it_healthy():
+    rate = np.linspace(1e-6, 3e-4, STEPS)
+    assert judged(a_run(loss=falling(), lr=rate, config={"max_steps": 100 * STEPS})).word == "healthy"
+    assert judged(a_run(loss=falling(), lr=np.minimum(rate, 3e-5))).word == "healthy"
+
+
+def test_a_training_loss_that_ends_above_its_start_leaves_it_open():
+    accuracy = np.linspace(0.15, 0.32, 20)
+    said = judged(a_run(loss=noisy(np.linspace(2.3, 2.6, STEPS), 0.1), val_accuracy=accuracy))
+    assert said.word == "unclear"
+    assert "above its first level" in said.reason
+    assert judged(a_run(loss=falling(), val_accuracy=accuracy)).word == "healthy"

@@ -97,3 +97,14 @@ def test_three_evaluations_are_not_enough_where_nothing_is_contradicted():
     assert not three_evaluations([2.0, 1.6, 1.1], [0.1, 0.08, 0.1])
     assert not three_evaluations([2.0, 1.1, 0.3], [0.2, 0.4, 0.9])
     assert not three_evaluations([0.5, 0.4, 0.3], [0.1, 0.1, 0.1], began=0.69)  # one loss per class, not per answer
+
+
+def test_speaks_when_the_accuracy_only_scatters_as_a_small_held_out_set_does():
+    val = np.linspace(2.25, 0.92, 20)
+    right = 0.106 + 0.012 * np.resize([0, 1, -0.5, 0, -0.2, 0.5], 20)
+    assert loss_without_accuracy.check(a_run(loss=val, val_loss=val, val_accuracy=right))
+
+
+def test_stays_silent_when_an_accuracy_within_that_scatter_rises():
+    val = np.linspace(2.25, 0.92, 20)
+    assert not loss_without_accuracy.check(a_run(loss=val, val_loss=val, val_accuracy=np.linspace(0.095, 0.118, 20)))

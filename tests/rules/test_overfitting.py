@@ -164,3 +164,15 @@ def test_an_error_rate_that_rises_agrees():
 def test_names_the_reading_of_the_step_it_names():
     (finding,) = learned_out(0.5, CREPT)
     assert finding.evidence["best"] == pytest.approx(0.8)
+
+
+def test_speaks_when_a_good_part_of_what_validation_had_won_is_lost_again():
+    train = np.linspace(3.4, 1.6, 360)
+    val = np.r_[np.linspace(3.39, 2.75, 12), np.linspace(2.76, 3.02, 18)]
+    assert overfitting.check(a_run(loss=train, val_loss=val))
+
+
+def test_stays_silent_when_the_same_rise_is_a_small_part_of_what_was_won():
+    train = np.linspace(9.4, 1.6, 360)
+    val = np.r_[np.linspace(9.39, 2.75, 12), np.linspace(2.76, 3.02, 18)]
+    assert not overfitting.check(a_run(loss=train, val_loss=val))

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
+from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.diagnosis.learned import Curve, Learned
 from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
+from bedside.record.vocabulary import LR
 from bedside.rules.advice import moment
 from bedside.wording import number, percent, plural
 
@@ -36,6 +38,7 @@ class Limits:
     other_scale: float = 10.0  # times a blind guess: a sum over tokens or a weighted loss has a level of its own
     likely: float = 0.5  # an explanation that is more likely than not
     fell: float = 0.2  # of its level: a training loss that fell this much while validation did not follow
+    rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
 
 def verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str], asked: Sequence[Differential]) -> Verdict:
@@ -195,6 +198,32 @@ def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
     return None
 
 
+def _training_rose(learned: Learned, limits: Limits) -> Verdict | None:
+    """Held-out data improve, and the training loss ends above where it began: it is not the curve of one task."""
+    training = learned.training
+    if training is None or training.now <= training.first or _below_guess(learned):
+        return None
+    return Verdict(
+        "unclear",
+        f"The training loss ends at {number(training.now)}, above its first level of {number(training.first)}.",
+        "See whether the training data are shuffled, and evaluate a few hundred training examples in evaluation mode.",
+    )
+
+
+def _still_warming_up(learned: Learned, limits: Limits) -> Verdict | None:
+    """The learning rate rose from the first reading to the last, and nobody says how long the run was meant to be."""
+    run = learned.run
+    rates = run.series(LR.name).finite()
+    if planned_steps(run) or len(rates) < limits.rates or not warming_up(run):
+        return None
+    return Verdict(
+        "unclear",
+        f"The learning rate was still rising at the last reading ({number(rates.last)} at "
+        f"{moment(run, rates.last_step)}).",
+        "Say how many steps were planned (max_steps): a warm-up takes 1 to 10 % of them.",
+    )
+
+
 DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _too_little,
     _not_covered,
@@ -202,6 +231,8 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _a_guess,
     _not_held_out,
     _lost_again,
+    _training_rose,
+    _still_warming_up,
 )
 
 

@@ -12,7 +12,8 @@ class is and always names the same one.
 The validation loss fell by `fell` of its first value and beyond its noise; all metrics beside it that should rise
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
 little left to gain. Where the loss fell by `far`, accuracies may wobble: it is enough that they never left `wobble` of
-all answers around their middle, and gained less than half of that from the first third to the last; their middle is
+all answers around their middle, or what `examples` answers scatter by (`scatter` binomial σ), and gained less than half
+of `wobble` from the first third to the last; their middle is
 above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
 network. The training loss and training accuracies are judged in the same way.
 
@@ -40,6 +41,7 @@ GEN106 loss-without-accuracy: val/loss fell from 2.3 to 1.3, but val/accuracy ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -67,6 +69,8 @@ class Limits:
     still: float = 0.01  # of the metric's value: an accuracy of 0.5 that stays between 0.495 and 0.505
     far: float = 0.35  # of the first loss: surer answers alone, without better ones, seldom bring a third
     wobble: float = 0.01  # of a full score, either way: what a few thousand examples scatter by
+    examples: int = 1000  # a usual small held-out set: the share of right answers among them is binomial
+    scatter: float = 2.0  # σ of that share: nineteen in twenty evaluations are within
     rare: float = 0.04  # of all answers: scores that are strict, and guesses among hundreds of classes, begin below
     poor: float = 0.65  # of all answers: where a third of them is wrong, the loss is made of mistakes
     saturated: float = 0.9  # accuracies above have little left to gain
@@ -137,7 +141,9 @@ def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
     if not far or not limits.rare * full <= middle <= limits.poor * full:
         return False
     gained = float(np.median(values[-third:]) - np.median(values[:third]))
-    return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= limits.wobble * full
+    share = middle / full
+    width = max(limits.wobble, limits.scatter * math.sqrt(share * (1 - share) / limits.examples)) * full
+    return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= width
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -20,7 +20,8 @@ or have improved only at first while the loss has `doubled`. A training loss tha
 `far_below` of the best validation loss has nothing left to teach: there a rise by `rise_learned_out` is enough, unless
 the typical metric still improves. Or the training data are known by heart: the training loss leaves room for `by_heart`
 fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were
-put right since; then a rise by `rise_by_heart` is as good as one by `rise`. Any other rise under a steady accuracy is
+put right since; then a rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back
+`taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any other rise under a steady accuracy is
 overconfidence, another finding.
 
 ## When it is wrong
@@ -69,6 +70,7 @@ class Limits:
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
     rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker: 0.1)
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
+    taken_back: float = 1 / 3  # of the progress: of two thirds kept, nobody says that they are lost
     noise: float = 3.0  # σ of one evaluation
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
@@ -100,7 +102,7 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     rises = _rises(judged, training, limits.rise, limits)
     if not rises or not (_metrics_agree(run, training, rises, limits) or _by_heart(run, training, rises, limits)):
         rises = _rises(judged, training, limits.rise_by_heart, limits)
-        if not rises or not _by_heart(run, training, rises, limits):
+        if not rises or not (_by_heart(run, training, rises, limits) or _taken_back(run, training, rises, limits)):
             return
     worst = max(rises, key=lambda each: each.rise)
     before, now = level_at(outline(training), worst.best_step), outline(training).now
@@ -202,6 +204,16 @@ def _by_heart(run: Run, training: Series, rises: list[_Rise], limits: Limits) ->
         if now - known >= limits.by_heart and then - now <= limits.gained * then:
             return True
     return False
+
+
+def _taken_back(run: Run, training: Series, rises: list[_Rise], limits: Limits) -> bool:
+    """A good part of what validation had won is lost, training is far below it, and the typical metric is no better."""
+    worst = max(rises, key=lambda each: each.rise)
+    curve = outline(worst.series)
+    won = curve.start - curve.best
+    change = typical_change(run, {each.series.owner: each.best_step for each in rises})
+    lost = len(worst.series) >= limits.trusted and curve.now - curve.best >= limits.taken_back * won > 0
+    return lost and curve.best - outline(training).now > won and (change is None or change < SAME)
 
 
 def _training_went_on(training: Series, step: int, limits: Limits) -> bool:
