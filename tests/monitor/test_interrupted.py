@@ -51,6 +51,15 @@ def test_an_interrupt_right_after_a_slot_was_put_on_leaves_none(calls, tmp_path,
         if len(stood) == calls:
             raise KeyboardInterrupt
 
+    def train(model, optimizer, run_dir):
+        bedside.watch(model, optimizer, run_dir=run_dir, quiet=True)
+        for _ in range(10):  # called at the layers, not at the root: all of them are observed for a step
+            inputs, targets = CASES["mlp"].batch()
+            for layer in model:
+                inputs = layer(inputs)
+            F.cross_entropy(inputs, targets).backward()
+            optimizer.step()
+
     real = called_modules.stand
     monkeypatch.setattr(called_modules, "stand", stand)
     model = mlp()
@@ -58,12 +67,6 @@ def test_an_interrupt_right_after_a_slot_was_put_on_leaves_none(calls, tmp_path,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(KeyboardInterrupt):
-            bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True)
-            for _ in range(10):  # called at the layers, not at the root: all of them are observed for a step
-                inputs, targets = CASES["mlp"].batch()
-                for layer in model:
-                    inputs = layer(inputs)
-                F.cross_entropy(inputs, targets).backward()
-                optimizer.step()
+            train(model, optimizer, tmp_path / "run")
     assert not STANDING
     assert all(SLOT not in vars(module) for module in model.modules())

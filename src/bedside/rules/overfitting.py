@@ -21,8 +21,8 @@ or have improved only at first while the loss has `doubled`. A training loss tha
 the typical metric still improves. Or the training data are known by heart: the training loss leaves room for `by_heart`
 fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were
 put right since; then a rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back
-`taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any other rise under a steady accuracy is
-overconfidence, another finding.
+`taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any other
+rise under a steady accuracy is overconfidence, another finding.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
