@@ -15,7 +15,9 @@ little left to gain. Where the loss fell by `far`, accuracies may wobble: it is 
 all answers around their middle, or what `examples` answers scatter by (`scatter` binomial σ), and gained less than half
 of `wobble` from the first third to the last; their middle is
 above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
-network. The training loss and training accuracies are judged in the same way.
+network. Or, however they wobble, they are those of a guess: usually 1/K, where the first losses are within `near_guess`
+of ln K, never luckier than the best of many evaluations of `few_examples`, and no better at the end. The training loss
+and training accuracies are judged in the same way.
 
 Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
 which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
@@ -76,6 +78,10 @@ class Limits:
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
+    few_examples: int = 300  # a small held-out set, whose best of many evaluations is...
+    chances: float = 4.0  # ...σ above the usual one, once in a few hundred evaluations, and
+    lucky: float = 0.06  # of all answers at most, as for guesses elsewhere
+    near_guess: float = 0.2  # of ln K, either side: a first loss, after some steps or an untrained head
     began: float = 0.7  # of a blind guess: mean binary and focal losses begin far below, unless there are two classes
 
 
@@ -93,7 +99,7 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
         far = fell >= limits.far * abs(curve.start)
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
-        if not unmoved and not _impossible(run, series, learned, limits):
+        if not unmoved and not _impossible(run, series, learned, limits) and not _guessing(run, series, far, limits):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -144,6 +150,24 @@ def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
     share = middle / full
     width = max(limits.wobble, limits.scatter * math.sqrt(share * (1 - share) / limits.examples)) * full
     return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= width
+
+
+def _guessing(run: Run, series: Series, far: bool, limits: Limits) -> bool:
+    """Beside a loss that fell far, every accuracy stayed where the first losses say that a guess among K would be."""
+    losses = [float(each.values[0]) for each in (training_loss(run).finite(), series) if each]
+    split = "train" if series.vital == "loss" else "val"
+    beside = [each for each in accuracies(run, split) if each.owner == series.owner]
+    if not far or not beside or min(len(each) for each in beside) < limits.fewest:
+        return False
+    for each in beside:
+        usual, third = float(np.median(each.values)), max(1, len(each) // 3)
+        luck = min(limits.lucky, limits.chances * math.sqrt(usual * (1 - usual) / limits.few_examples))
+        gained = float(np.median(each.values[-third:]) - np.median(each.values[:third]))
+        if not 0 < usual <= limits.poor or float(each.values.max()) > usual + luck or gained > luck / 2:
+            return False
+        if min(abs(loss + math.log(usual)) for loss in losses) > limits.near_guess * -math.log(usual):
+            return False
+    return True
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -9,8 +9,8 @@ reward or of an advantage, a loss that is maximised, labels of a metric that wer
 
 ## How it decides
 For every logged metric of which it is known that higher is better: the last quarter is below the first readings by
-`lost` of them and by `noise` of the metric's own noise, it is within `near` of the lowest it ever was, and no stretch
-in between was above the first readings by more than noise.
+`lost` of them (a reward, which has no natural zero, by `reward_lost`) and by `noise` of the metric's own noise, it is
+within `near` of the lowest it ever was, and no stretch in between was above the first readings by more than noise.
 
 ## When it is wrong
 Tasks that get harder on the way (a curriculum, self-play); an accuracy that a lopsided data set gave away for nothing.
@@ -36,6 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.losses import is_reward
 from bedside.analysis.statistics import outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -50,6 +51,7 @@ from bedside.wording import number
 class Limits:
     fewest: int = 12  # readings: enough to tell a fall from noise
     lost: float = 0.3  # of the first level: healthy metrics that fall at all fall by less
+    reward_lost: float = 0.15  # of the first level: a reward has no natural zero, and any that is at its worst is wrong
     noise: float = 4.0  # σ of one reading
     near: float = 0.15  # of all it ever moved by, above the lowest: it has not recovered
     first: float = 0.1  # of the readings make the first level
@@ -57,11 +59,7 @@ class Limits:
 
 @rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
 def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
-    known = [
-        run.series(vital).finite()
-        for vital in run.vitals
-        if vital.startswith(("train/", "val/", "test/")) and goes_up(vital) and not is_loss(vital)
-    ]
+    known = [run.series(vital).finite() for vital in run.vitals if goes_up(vital) and not is_loss(vital)]
     long = [series for series in known if len(series) >= limits.fewest]
     if not long:
         raise NotEnough(f"{limits.fewest} readings of a metric that should rise (a reward, an accuracy)")
@@ -90,8 +88,9 @@ def _fell(series: Series, limits: Limits) -> tuple[float, float] | None:
     few = max(2, int(limits.first * len(values)))
     first, last = float(values[:few].max()), float(np.median(values[-max(3, len(values) // 4) :]))
     curve = outline(Series(series.vital, series.owner, series.steps, -values))
-    drop, lowest, highest = first - last, float(values.min()), float(-curve.best)
-    if drop < limits.lost * abs(first) or drop <= limits.noise * curve.noise:
+    drop, lowest, highest = first - last, float(-curve.values.max()), float(-curve.best)
+    lost = limits.reward_lost if is_reward(series.vital) else limits.lost
+    if drop < lost * abs(first) or drop <= limits.noise * curve.noise:
         return None
     if last > lowest + limits.near * (first - lowest) or highest > first + limits.near * drop:
         return None

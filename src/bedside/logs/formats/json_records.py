@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.logs.formats.base import Format, Unreadable, encoding_of, text_of
+from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
@@ -121,6 +122,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
     for row, step in zip(rows, axis.steps, strict=True):
         if step is not None:
             log.add_row(step, row, skip=tuple(axis.read_from))
+    recover_nones(log)
     return log
 
 
