@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bedside.naming.other_languages import in_english
+
 SPLITS = {
     "train": "train",
     "training": "train",
@@ -42,4 +44,5 @@ class Name:
 
 
 def split_words(name: str) -> list[str]:
-    return [word.lower() for word in _SEPARATORS.split(_CAMEL.sub("_", name)) if word]
+    words = [word.lower() for word in _SEPARATORS.split(_CAMEL.sub("_", name)) if word]
+    return [english for word in words for english in in_english(word)]

@@ -16,7 +16,8 @@ After the rate had fallen to a `leap`th of its highest or less, it rose `leap`-f
 readings. Where the run was resumed there, it is told if the loss got worse by `worse` of its level and `noise` times
 its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may be a
 warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has come
-down again without bringing the loss back. More than one is a cyclical schedule.
+down again without bringing the loss back, or if `ruined` of all that had been won is gone at the end. More than one is
+a cyclical schedule.
 
 ## When it is wrong
 A schedule that is meant to begin anew at a resume, in a log that ends before that has paid.
@@ -47,7 +48,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import judged_loss
-from bedside.analysis.statistics import noise_level
+from bedside.analysis.statistics import noise_level, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -63,8 +64,10 @@ class Limits:
     readings: int = 20  # of the learning rate
     leap: float = 3.0  # times the rate before: warm-ups and step-wise schedules move by less between two readings
     around: int = 10  # readings of the loss on either side
+    soon: int = 50  # readings after the leap: a network that had nearly converged takes some steps to be thrown out
     worse: float = 0.05  # of the loss before: batches of another difficulty make as much
     noise: float = 5.0  # σ of one reading
+    ruined: float = 0.5  # of the progress given back to the end, as for a divergence
     again: int = 10  # rates of the start that come again, one by one: no accident
     alike: float = 1e-3  # relative: the same rate, written twice
     moved: float = 0.1  # of the peak: a rate that hardly changes at the resume costs nothing
@@ -89,11 +92,13 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     earlier = loss.before(step).tail(limits.around)
     if len(earlier) < limits.around or len(loss.since(step)) < limits.around:
         return
-    before, after, now = earlier.median(), loss.since(step).head(limits.around).median(), loss.median(limits.around)
+    before, now = earlier.median(), loss.median(limits.around)
+    after = max(loss.since(step).head(readings).median() for readings in (limits.around, limits.soon))
     margin = max(limits.worse * abs(before), limits.noise * noise_level(loss.before(step).values[-5 * limits.around :]))
     old, new = float(rates.values[place - 1]), float(rates.values[place])
     stays = now > before + margin
-    if after <= before + margin or not (resumed or (stays and rates.last <= limits.leap * old)):
+    ruined = now - before >= limits.ruined * max(outline(loss.before(step)).start - before, 0.0)
+    if after <= before + margin or not (resumed or (stays and (rates.last <= limits.leap * old or ruined))):
         return
     where = ", where the run was resumed" if resumed else ""
     yield learning_rate_leap.finding(

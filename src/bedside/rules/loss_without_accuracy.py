@@ -17,7 +17,8 @@ of `wobble` from the first third to the last; their middle is
 above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
 network. Or, however they wobble, they are those of a guess: usually 1/K, where the first losses are within `near_guess`
 of ln K, never luckier than the best of many evaluations of `few_examples`, and no better at the end. The training loss
-and training accuracies are judged in the same way.
+and training accuracies are judged in the same way. Strict scores (mAP, exact match) begin at zero; where all of them
+are below `none` of a full score after `zeros` evaluations, beside a training loss that fell by `far`, no answer counts.
 
 Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
 which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
@@ -51,7 +52,7 @@ import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
-from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
+from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -59,7 +60,7 @@ from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Limits:
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
+    zeros: int = 20  # evaluations of strict scores without a right answer: they begin at zero, and leave it sooner
+    none: float = 0.005  # of a full score: one right answer of two hundred
     few_examples: int = 300  # a small held-out set, whose best of many evaluations is...
     chances: float = 4.0  # ...σ above the usual one, once in a few hundred evaluations, and
     lucky: float = 0.06  # of all answers at most, as for guesses elsewhere
@@ -87,6 +90,9 @@ class Limits:
 
 @rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
+    if nothing := _nothing_right(run, limits):
+        yield nothing
+        return
     pairs = _pairs(run, limits)
     if not pairs:
         raise NotEnough(f"{limits.proof} readings of a loss and of a metric of the same data that should rise")
@@ -117,6 +123,35 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             ],
         )
         return
+
+
+def _nothing_right(run: Run, limits: Limits) -> Finding | None:
+    """Not one held-out answer is right to the end of a long run whose training loss fell far."""
+    training = training_loss(run).finite()
+    scores = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and full_score(each.vital, 1.0)]
+    if len(training) < limits.fewest or not scores or not meant_to_fall(run):
+        return None
+    curve = outline(training)
+    highest = max(float(each.values.max()) / full_score(each.vital, float(each.values.max())) for each in scores)
+    if min(len(each) for each in scores) < limits.zeros or highest > limits.none or float(training.values.min()) <= 0:
+        return None
+    if curve.start - curve.now < limits.far * curve.start:
+        return None
+    keys = listed(each.key for each in scores[:3])
+    return loss_without_accuracy.finding(
+        f"The loss fell from {number(curve.start)} to {number(curve.now)}, but {keys} never came above "
+        f"{number(highest)} of a full score in {len(scores[0])} evaluations.",
+        first_step=scores[0].first_step,
+        last_step=scores[0].last_step,
+        confidence=0.8,
+        evidence={"highest": highest, "evaluations": len(scores[0]), "loss": [curve.start, curve.now]},
+        series=[training.key, *(each.key for each in scores[:3])],
+        could_also_be=["held-out labels of another order or numbering than those of training."],
+        try_=[
+            "Evaluate some training data with the evaluation code: the score must not be zero there.",
+            "Print ten held-out answers beside their labels, and compare the names of the classes.",
+        ],
+    )
 
 
 def _pairs(run: Run, limits: Limits) -> list[tuple[Series, list[Series]]]:

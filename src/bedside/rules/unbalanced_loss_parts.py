@@ -11,9 +11,10 @@ that is always right has no gradient to teach by.
 
 ## How it decides
 The graph of the loss says how each part is reduced, over how many elements, and with which constant weight. One element
-of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed. In a log, two losses are those of two players if
-their names say so (`d_loss` and `g_loss`): in the last quarter the discriminator's is below `won` of its first level,
-the generator's above `lost` times its own, and no score (FID) got better since the first half.
+of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed. In a
+log, two losses are those of two players if their names say so (`d_loss` and `g_loss`): in the last quarter the
+discriminator's is below `won` of its first level, the generator's above `lost` times its own, and no score (FID) got
+better since the first half.
 
 ## When it is wrong
 A penalty that is meant to win.
