@@ -22,7 +22,7 @@ SURROGATE_SIGNS = frozenset(
 GENERATED = frozenset({"fid", "kid"})
 _REWARD = re.compile(
     r"(?:^|_)(?:reward|rew)(?:_|$)|(?:^|(?:mean|avg|average|total|episode|ep|eval)_)rewards(?:_mean)?$|rewards_mean$"
-    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_returns?(?:_|$)"
+    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_ret(?:urns?)?(?:_|$)"
 )
 
 

@@ -12,7 +12,7 @@ import re
 BETTER_HIGH = """
 accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
 rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hit hits psnr ssim score r2 mcc matthews pearson spearman
-spearmanr kappa correlation corr reward rewards rew return returns success win exact em pass specificity sensitivity
+spearmanr kappa correlation corr reward rewards rew return returns ret success win exact em pass specificity sensitivity
 cider spice bertscore margin margins
 """
 BETTER_LOW = """
@@ -41,7 +41,7 @@ def goes_up(name: str) -> bool | None:
         if any(phrase in plain for phrase in phrases):
             return answer
     words = [word for word in re.split(r"[^a-z0-9]+|@\d+", plain) if word]
-    if len(words) > 1 and words[-1] in ABOUT:
+    if len(words) > 1 and (words[-1] in ABOUT or words[0] in ("std", "var")):
         return None
     if words and words[-1] == "rate" and {"error", "err"} & set(words):
         return False

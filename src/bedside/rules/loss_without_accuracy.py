@@ -13,12 +13,12 @@ The validation loss fell by `fell` of its first value and beyond its noise; all 
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
 little left to gain. Where the loss fell by `far`, accuracies may wobble: it is enough that they never left `wobble` of
 all answers around their middle, or what `examples` answers scatter by (`scatter` binomial σ), and gained less than half
-of `wobble` from the first third to the last; their middle is
-above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
-network. Or, however they wobble, they are those of a guess: usually 1/K, where the first losses are within `near_guess`
-of ln K, never luckier than the best of many evaluations of `few_examples`, and no better at the end. The training loss
-and training accuracies are judged in the same way. Strict scores (mAP, exact match) begin at zero; where all of them
-are below `none` of a full score after `zeros` evaluations, beside a training loss that fell by `far`, no answer counts.
+of `wobble` from the first third to the last; their middle is above `rare` and below `poor`, since strict scores begin
+at zero and surer answers alone lower the loss of a good network. Or, however they wobble, they are those of a guess:
+usually 1/K, where the first losses are within `near_guess` of ln K, never luckier than the best of many evaluations of
+`few_examples`, and no better at the end. The training loss and training accuracies are judged in the same way. Strict
+scores (mAP, exact match) begin at zero; where several are logged and all of them are below `none` of a full score after
+`zeros` evaluations (or at nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
 
 Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
 which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
@@ -53,7 +53,7 @@ import numpy as np
 from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.statistics import how_sure, outline, trend
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import full_score, goes_up
@@ -80,6 +80,8 @@ class Limits:
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
     zeros: int = 20  # evaluations of strict scores without a right answer: they begin at zero, and leave it sooner
+    scores: int = 2  # different ones: a strict one alone may wait for long
+    all_zero: int = 8  # evaluations without a single right answer
     none: float = 0.005  # of a full score: one right answer of two hundred
     few_examples: int = 300  # a small held-out set, whose best of many evaluations is...
     chances: float = 4.0  # ...σ above the usual one, once in a few hundred evaluations, and
@@ -107,6 +109,8 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
         if not unmoved and not _impossible(run, series, learned, limits) and not _guessing(run, series, far, limits):
             continue
+        if not unmoved and any(trend(metric).rising for metric in beside):
+            continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
             f"{series.key} fell from {number(curve.start)} to {number(curve.now)}, but {metric.key} has stayed at "
@@ -129,11 +133,12 @@ def _nothing_right(run: Run, limits: Limits) -> Finding | None:
     """Not one held-out answer is right to the end of a long run whose training loss fell far."""
     training = training_loss(run).finite()
     scores = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and full_score(each.vital, 1.0)]
-    if len(training) < limits.fewest or not scores or not meant_to_fall(run):
+    if len(training) < limits.fewest or len(scores) < limits.scores or not meant_to_fall(run):
         return None
     curve = outline(training)
     highest = max(float(each.values.max()) / full_score(each.vital, float(each.values.max())) for each in scores)
-    if min(len(each) for each in scores) < limits.zeros or highest > limits.none or float(training.values.min()) <= 0:
+    fewest = limits.zeros if highest > 0 else limits.all_zero
+    if min(len(each) for each in scores) < fewest or highest > limits.none or float(training.values.min()) <= 0:
         return None
     if curve.start - curve.now < limits.far * curve.start:
         return None
@@ -198,7 +203,8 @@ def _guessing(run: Run, series: Series, far: bool, limits: Limits) -> bool:
         usual, third = float(np.median(each.values)), max(1, len(each) // 3)
         luck = min(limits.lucky, limits.chances * math.sqrt(usual * (1 - usual) / limits.few_examples))
         gained = float(np.median(each.values[-third:]) - np.median(each.values[:third]))
-        if not 0 < usual <= limits.poor or float(each.values.max()) > usual + luck or gained > luck / 2:
+        learns = gained > luck / 2 or trend(each).rising
+        if not 0 < usual <= limits.poor or float(each.values.max()) > usual + luck or learns:
             return False
         if min(abs(loss + math.log(usual)) for loss in losses) > limits.near_guess * -math.log(usual):
             return False
