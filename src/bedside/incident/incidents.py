@@ -15,10 +15,10 @@ from torch.optim import Optimizer
 from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.collect.step.step_count import StepCount
 from bedside.incident.black_box import BlackBox, black_box_of
-from bedside.incident.decisions import Decisions
-from bedside.incident.guard import Guard, check_action, check_multiple
+from bedside.incident.capture.step_check import StepCheck
+from bedside.incident.guard.decisions import Decisions
+from bedside.incident.guard.guard import Guard, check_action, check_multiple
 from bedside.incident.listener import IncidentListener
-from bedside.incident.step_check import StepCheck
 from bedside.record.run import Run
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.errors import BadOption
-from bedside.lab.dead_units import LayerUnits, dead_units
+from bedside.lab.experiments.dead_units import LayerUnits, dead_units
 from bedside.training.batches import map_tensors
 from bedside.training.step import Training
 from bedside.wording import number, plural

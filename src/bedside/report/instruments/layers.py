@@ -17,7 +17,7 @@ from bedside.analysis.leaf_modules import leaf_owners, leaves
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.report.instruments.base import Instrument, Line, Panel
+from bedside.report.instruments.panel import Instrument, Line, Panel
 from bedside.wording import number, percent, plural
 
 

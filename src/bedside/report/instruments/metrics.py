@@ -6,8 +6,8 @@ from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.report.instruments.base import Instrument, Line, Panel
-from bedside.report.instruments.loss import smoothing
+from bedside.report.instruments.loss_curves import smoothing
+from bedside.report.instruments.panel import Instrument, Line, Panel
 from bedside.wording import capital, number, printable, words
 
 SPLITS = {"val": "validation", "test": "test", "train": "training", "eval": "evaluation"}
