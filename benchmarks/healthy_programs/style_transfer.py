@@ -43,4 +43,4 @@ def main(watch):
         if step % 50 == 0:
             monitor.log(content_loss=content_loss.item(), style_loss=style_loss.item())
     monitor.close()
-    assert history[-1] < 0.2 * history[0]
+    assert history[-1] < 0.5 * history[0]

@@ -59,6 +59,7 @@ class LossListener:
         self._unscaled: dict[int, tuple[Tensor, Tensor, Made]] = {}
         self._coming: list[tuple[float | Tensor, Made]] = []
         self._evaluation_done = False
+        self._judged_now = False  # whether gradients were cleared was settled by the backward that runs now
         self._lesson = 0  # backwards of ours observed so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards, not long ago
@@ -90,11 +91,13 @@ class LossListener:
         return [value for value, _ in self._coming]
 
     def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
+        self._judged_now = False
         if self._after_step:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
             if self._judge_clearing and self._observed.grads_not_zeroed is None:
                 self._observed.grads_not_zeroed = not cleared
                 self.zeroing = cleared
+                self._judged_now = True
             if self.in_step and cleared and self._observed.values:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
@@ -119,6 +122,8 @@ class LossListener:
         if not changed:
             self._probes = []  # the next backward looks at all parameters
             self._agreed = False
+            if self._judged_now:  # of another model: what lies in our gradients meanwhile may still be cleared
+                self._observed.grads_not_zeroed, self.zeroing = None, True
             return False
         if self._lesson < LEARNING_BACKWARDS:
             self._learn(changed, looked_at)
