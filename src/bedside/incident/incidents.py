@@ -58,7 +58,7 @@ class Incidents:
         return listener
 
     def _step_ended(self) -> None:
-        """Told by the guard's own hook, also on the fast path."""
+        """Called by the guard's own hook, also on the fast path."""
         assert self._listener is not None
         self._check.begin()
         if self._box is None:  # with one, buffers are copied before the forward

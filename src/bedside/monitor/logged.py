@@ -1,4 +1,4 @@
-"""What the user logs: names read as those of any log, numbers averaged within an evaluation, axes told from metrics."""
+"""What the user logs: names read as in any log, numbers averaged within an evaluation, axes apart from metrics."""
 
 from __future__ import annotations
 

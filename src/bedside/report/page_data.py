@@ -75,7 +75,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def marked(panel: Panel, diagnosis: Diagnosis) -> Panel:
-    """The panel with the onset of the primary finding on it; its name is told once, on the loss."""
+    """The panel with the onset of the primary finding on it; its name appears once, on the loss."""
     primary = diagnosis.primary
     if primary is None or panel.kind != "lines":
         return panel

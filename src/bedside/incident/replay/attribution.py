@@ -80,7 +80,7 @@ def bad_rows(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[int]:
 
 def by_halving(rows: Sequence[int]) -> Generator[list[int], bool, list[int]]:
     """The rows that spoil a batch, found by running parts of it: yields the rows to run next, and is sent whether that
-    was finite. For batches whose rows cannot be told apart from outside, as batch norm mixes them."""
+    was finite. For batches whose rows cannot be separated from outside, because batch norm mixes them."""
     sound: list[int] = []
     spoilt: list[int] = []
     waiting = [list(rows)]

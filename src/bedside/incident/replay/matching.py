@@ -23,7 +23,7 @@ def replayable_batches(incident: Incident) -> list[KeptBatch]:
     batches = incident.micro_batches
     left_out = [each for each in incident.facts["left_out"] if each.startswith(("batches", "weights"))]
     if not batches or left_out:
-        why = left_out[0] if left_out else "no forward of the model was heard in this step"
+        why = left_out[0] if left_out else "no forward of the model was recorded in this step"
         raise CannotReplay(
             f"Step {count(incident.step)} cannot be run again: {why}.",
             expected="an incident with its batches and weights",

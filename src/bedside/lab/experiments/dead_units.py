@@ -73,16 +73,16 @@ class DeadUnits(Result):
         units = sum(layer.units for layer in self.layers)
         dead = sum(len(layer.dead) for layer in self.layers)
         stuck = sum(len(layer.saturated) for layer in self.layers)
-        told = f"{count(dead)} of {count(units)} units never fire over {count(self.examples)} examples"
-        yield told + (f", {count(stuck)} are saturated throughout." if stuck else ".")
+        text = f"{count(dead)} of {count(units)} units never fire over {count(self.examples)} examples"
+        yield text + (f", {count(stuck)} are saturated throughout." if stuck else ".")
         width = max(len(layer.name) for layer in self.layers)
         for layer in self.layers:
             which = layer.dead or layer.saturated
             what = "dead" if layer.dead or not layer.saturated else "saturated"
             rare = f", {len(layer.rare)} rarely fire" if layer.rare else ""
             units_ = f": units {listed(map(str, which), 12)}" if which else ""
-            told = f"{len(which):>4} of {layer.units:<5} {what} ({percent(layer.share)})"
-            yield f"  {layer.name:<{width}}  {told}{rare}{units_}"
+            text = f"{len(which):>4} of {layer.units:<5} {what} ({percent(layer.share)})"
+            yield f"  {layer.name:<{width}}  {text}{rare}{units_}"
         if self.worst.share > Limits.many_dead:
             yield f"  Try: lab.trial, which re-initialises dead units; a lower rate; LeakyReLU in {self.worst.name}."
 

@@ -1,7 +1,7 @@
 """Settles what a diagnosis left open: runs the experiments that decide between its causes and weighs them anew.
 
 A record alone often fits several causes (stuck: the learning rate, or dead units? flat validation: converged, stale,
-decayed, or overfitting?). With the model, loader and optimizer at hand the deciding experiments take seconds.
+decayed, or overfitting?). With the model, loader and optimizer, the experiments that decide take seconds.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def differential(
     Args:
         run_or_monitor: The run in question: a Monitor, a Run or a path.
         evaluate: Your own validation code, as a function that returns its number: only with it can a stale or broken
-            evaluation be told.
+            evaluation be judged.
         steps: Length of the forks that experiments take.
     """
     run = run_of(run_or_monitor)
@@ -139,8 +139,8 @@ def weighed_anew(causes: Sequence[tuple[str, str, float]], evidence: Sequence[Ev
     for name, title, weight in causes:
         about = [each for each in evidence if each.cause == name]
         odds = sum(each.odds for each in about)
-        told = tuple(f"{'+' if each.odds > 0 else '−'} {each.seen}" for each in about)
-        raw.append((name, title, weight, weight * math.exp(odds), told))
+        signs = tuple(f"{'+' if each.odds > 0 else '−'} {each.seen}" for each in about)
+        raw.append((name, title, weight, weight * math.exp(odds), signs))
     total = sum(each[3] for each in raw) or 1.0
-    cause = [WeighedCause(name, title, before, after / total, told) for name, title, before, after, told in raw]
+    cause = [WeighedCause(name, title, before, after / total, signs) for name, title, before, after, signs in raw]
     return tuple(sorted(cause, key=lambda each: -each.after))

@@ -30,7 +30,7 @@ from bedside.wording import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CURVES = 8  # in one picture: more cannot be told apart
+MOST_CURVES = 8  # in one picture: nobody can distinguish more
 MOST_POINTS = 400  # of a recorded curve: as many as a picture has columns
 
 

@@ -51,7 +51,7 @@ class GradientNoise(Result):
     """The noise scale in examples, with its interval, and what the scaling rules did."""
 
     experiment = "gradient_noise"
-    noise_scale: float  # examples; NaN if the mean gradient cannot be told from zero
+    noise_scale: float  # examples; NaN if the mean gradient is within noise of zero
     interval: tuple[float, float]
     batch_size: int
     batches: int
@@ -88,9 +88,9 @@ class GradientNoise(Result):
             yield f"  Linear scaling, tried with batches {self.factor} times as large on the same examples:"
             yield f"    {'small batches':<22} loss {number(self.start)} → {number(self.small)}"
             for each in self.scalings:
-                told = number(each.loss) if math.isfinite(each.loss) else "diverged"
+                reached = number(each.loss) if math.isfinite(each.loss) else "diverged"
                 mark = "  (best)" if each is self.best_rule else ""
-                yield f"    {each.rule:<22} loss {number(self.start)} → {told}{mark}"
+                yield f"    {each.rule:<22} loss {number(self.start)} → {reached}{mark}"
 
     def draw(self, *axes: Axes) -> None:
         (ax,) = axes

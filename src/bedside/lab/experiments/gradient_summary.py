@@ -138,7 +138,7 @@ def gradient_summary(
         return summarised(
             norms,
             weight_layers(model),
-            "the gradients at hand" if loader is None else f"the first {batches} of the loader",
+            "the gradients that were there" if loader is None else f"the first {batches} of the loader",
         )
     run = run_of(model)
     norms = recorded_norms(run, last)

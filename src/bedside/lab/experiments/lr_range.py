@@ -96,8 +96,8 @@ class LrRange(Result):
                 f"lowest at {number(curve.minimum, 2)}, diverges at {number(curve.divergence, 2)}"
             )
         for fork in self.forks:
-            told = number(fork.loss) if math.isfinite(fork.loss) else "diverged"
-            yield f"  fork at {number(fork.rate, 2):>8}: loss {told} after {len(fork.losses)} steps"
+            reached = number(fork.loss) if math.isfinite(fork.loss) else "diverged"
+            yield f"  fork at {number(fork.rate, 2):>8}: loss {reached} after {len(fork.losses)} steps"
 
     def draw(self, *axes: Axes) -> None:
         left, right = axes
@@ -205,7 +205,7 @@ def _decided(
     rate = tied[0] if len(tied) == 1 else math.exp(sum(map(math.log, tied)) / len(tied))
     if max(tied) > 10.5 * min(tied):
         warnings.append(
-            f"rates from {number(min(tied), 2)} to {number(max(tied), 2)} cannot be told apart in so few steps"
+            f"rates from {number(min(tied), 2)} to {number(max(tied), 2)} differ too little to rank in so few steps"
         )
     rates = [each.rate for each in forks]
     if best.rate == min(rates) or (best.rate == max(rates) and len(finite) == len(forks)):
@@ -214,8 +214,8 @@ def _decided(
         )
     if short := _seen_often(best, control, epochs):
         warnings.append(short)
-    told = f"the best of {len(forks)} forks of {len(best.losses)} steps"
-    return LrRange(rate, True, told, tuple(warnings), curve, tuple(forks), repeats)
+    basis = f"the best of {len(forks)} forks of {len(best.losses)} steps"
+    return LrRange(rate, True, basis, tuple(warnings), curve, tuple(forks), repeats)
 
 
 def _shares(optimizer: Optimizer) -> list[float]:

@@ -118,7 +118,7 @@ def _differences(names: list[str], runs: list[Step]) -> tuple[tuple[str, ...], f
 
 
 def _deterministic(at: Session, data: Any) -> bool:
-    """Whether it repeats once torch is told to use deterministic algorithms only."""
+    """Whether it repeats once torch may use deterministic algorithms only."""
     before, warn_only = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),

@@ -83,8 +83,8 @@ class Trial(Result):
         for arm in self.arms:
             low, high = arm.interval
             between = f"{number(arm.difference)} ({number(low)} to {number(high)})" if math.isfinite(low) else ""
-            told = f"  {arm.name:<{width}}  {_shown(arm.loss):>8}  {arm.verdict:<15} won {arm.won} of {len(arm.losses)}"
-            yield f"{told}  {between}".rstrip()
+            row = f"  {arm.name:<{width}}  {_shown(arm.loss):>8}  {arm.verdict:<15} won {arm.won} of {len(arm.losses)}"
+            yield f"{row}  {between}".rstrip()
 
     def draw(self, *axes: Axes) -> None:
         (ax,) = axes

@@ -55,7 +55,7 @@ from bedside.wording import count, percent
 class Limits:
     quantile: float = 0.01  # of the distances among training examples: what counts as near
     far: float = 0.2  # of the validation examples: twenty times what chance gives
-    fewest: int = 100  # training examples, by which near can be told from far; a quarter as many of the others
+    fewest: int = 100  # training examples, needed to distinguish near from far; a quarter as many of the others
     training: int = 2000  # examples compared at most
     validation: int = 400  # examples compared at most
     numbers: int = 512  # of each example, evenly spread
