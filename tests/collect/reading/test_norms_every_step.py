@@ -256,3 +256,10 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop.monitor.diagnose()
     assert begun
     loop.monitor.close()
+
+
+def test_machine_code_is_not_loaded_where_plain_torch_takes_hardly_a_share_of_the_training():
+    needed = native.LOADING_SECONDS
+    assert native.is_worth_loading(2 * needed, training_seconds=100 * needed)
+    assert not native.is_worth_loading(0.5 * needed, training_seconds=needed)
+    assert not native.is_worth_loading(2 * needed, training_seconds=10_000 * needed), "it would stay in memory"

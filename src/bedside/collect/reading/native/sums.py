@@ -7,9 +7,10 @@ Addresses are read anew for every call, while the tensors are held: a kept one c
 back. Those of parameters are kept by `addresses.py`, which holds the memory as well. Only float32 on the CPU, lying in
 one piece, is taken; everything else is read by plain torch.
 
-numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once plain torch has taken as long as loading does; until it is done, and
-whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk);
+and it stays in memory, with 130 MB. So it is loaded, in a thread of its own, only where plain torch has taken as long
+as loading does, and takes a share of the training that is worth saving; until it is done, and whenever it fails, plain
+torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 
 RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
 LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
+WORTH_SAVING = 0.002  # of the training's time: half of what the default budget of 1 % leaves for reading sums
 SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
 _kernels: ModuleType | None = None
@@ -45,6 +47,11 @@ def available() -> bool:
 
 def ready() -> bool:
     return _kernels is not None
+
+
+def is_worth_loading(sum_seconds: float, training_seconds: float) -> bool:
+    """Whether adding up without it has taken long enough, and enough of the training's time."""
+    return sum_seconds > max(LOADING_SECONDS, WORTH_SAVING * training_seconds)
 
 
 def load_in_background() -> None:
