@@ -258,8 +258,9 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop.monitor.close()
 
 
-def test_machine_code_is_not_loaded_where_plain_torch_takes_hardly_a_share_of_the_training():
-    needed = native.LOADING_SECONDS
-    assert native.is_worth_loading(2 * needed, training_seconds=100 * needed)
-    assert not native.is_worth_loading(0.5 * needed, training_seconds=needed)
-    assert not native.is_worth_loading(2 * needed, training_seconds=10_000 * needed), "it would stay in memory"
+def test_under_a_budget_machine_code_is_loaded_only_where_a_reading_is_dear():
+    needed, dear = native.LOADING_SECONDS, native.DEAR_READING
+    assert native.is_worth_loading(2 * needed, reading=2 * dear, limited=True)
+    assert not native.is_worth_loading(2 * needed, reading=0.5 * dear, limited=True), "it would stay in memory"
+    assert native.is_worth_loading(2 * needed, reading=0.5 * dear, limited=False)
+    assert not native.is_worth_loading(0.5 * needed, reading=2 * dear, limited=False)
