@@ -74,6 +74,7 @@ while caught < wanted and not broken:
             left += before != after or not torch.is_grad_enabled()
         folder = Path(sys.argv[1]) / str(caught)
         monitor = bedside.watch(model, optimizer, run_dir=folder, quiet=True)
+        train(random.choice((0, 5, 30, 130)))  # full readings, samples and the fast path are all met
     try:
         signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.02))
         train(10**6)
