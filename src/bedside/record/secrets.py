@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 STRUCK = "***"
-LONGEST_VALUE = 10_000  # characters of a value: what is longer is no setting
+LONGEST_VALUE = 10_000  # characters of a value: what is longer is not a setting
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
 # Words of a name, and beginnings of words, that say that its value is nobody's business.
