@@ -127,7 +127,9 @@ def _since(series: Series, zero: NDArray[np.bool_]) -> int:
 def _advice(run: Run, layer: Series, first: int) -> list[str]:
     if half_without_scaling(run):
         return []  # what underflows is cured by the scale alone
-    start = f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."
     if first > layer.first_step:  # it was alive
-        return [lower_learning_rate(run, max(0, first - 1)), start]
-    return [start]
+        return [
+            lower_learning_rate(run, max(0, first - 1)),
+            "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
+        ]
+    return [f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."]

@@ -122,7 +122,7 @@ def _zero(run: Run) -> Iterator[Finding]:
             try_=(
                 f"Look for what multiplies `{names[0]}` by zero: a state that is set to zeros at every step, a mask, a "
                 "gate that is closed.",
-                "Carry the state on: h = cell(x[:, t], h).",
+                "Carry the state on: h = cell(x[:, t], h)." if any("weight_hh" in name for name in names) else "",
             ),
         )
 
