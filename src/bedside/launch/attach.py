@@ -242,7 +242,7 @@ def newest_of_each(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
 
 
 def _of(optimizer: Optimizer, held: set[int], inside: set[int], tensor: Tensor) -> bool:
-    """Whether it trains this model; an optimizer of tensors that are no module's goes with whoever comes first."""
+    """Whether it trains this model; an optimizer of tensors that belong to no module goes with whoever comes first."""
     return id(tensor) in held or id(tensor) not in inside
 
 

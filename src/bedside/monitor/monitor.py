@@ -180,7 +180,7 @@ class Monitor:
         Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
         A name without a split is a validation metric when it is logged together with one that has it, or inside
         `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
-        `step=`, `epoch=` and `tokens=` say when, and are no metrics.
+        `step=`, `epoch=` and `tokens=` say when, and are not metrics.
 
         With several ranks, what rank 0 logs is shown. `reduce=True` shows the mean over the samples of all ranks
         instead: every rank logs its own mean and its own `n`. No rank waits for another; readers add them up.

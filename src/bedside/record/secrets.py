@@ -20,7 +20,7 @@ from typing import Any
 from bedside.errors import pass_on_interrupts
 
 STRUCK = "***"
-LONGEST_VALUE = 10_000  # characters of a value: what is longer is no setting
+LONGEST_VALUE = 10_000  # characters of a value: what is longer is not a setting
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
 # Words of a name, and beginnings of words, that say that its value is nobody's business.

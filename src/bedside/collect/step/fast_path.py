@@ -50,7 +50,7 @@ class StepEnd(IntEnum):
 
     TAKEN = 0
     LAST = 1  # it was taken, and it is the last one: something is due again
-    LEAVE = 2  # it is no fast-path step after all, and its beginning was not observed
+    LEAVE = 2  # it is not a fast-path step after all, and its beginning was not observed
     OFF = 3  # the fast path is not active: an ordinary step
     FAILED = 4  # reading it failed; see `error`
 
@@ -267,7 +267,7 @@ class FastPath:
         return LAST if count >= self._room or now >= self._deadline else TAKEN
 
     def _refuses_step_end(self) -> StepEnd:
-        """Why the step that is over was no fast-path step; `TAKEN` if it was one."""
+        """Why the step that is over was not a fast-path step; `TAKEN` if it was one."""
         begun, self._begun = self._begun, False
         if not self.active:
             return OFF
