@@ -42,7 +42,7 @@ def validation_losses(run: Run) -> list[Series]:
 
 
 def validation_metrics(run: Run) -> list[Series]:
-    """Held-out metrics that are no loss and whose better direction is known: accuracy, WER, BLEU."""
+    """Held-out metrics that are not losses and whose better direction is known: accuracy, WER, BLEU."""
     return [
         series
         for series in run.matching("val/")

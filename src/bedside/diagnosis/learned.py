@@ -137,7 +137,7 @@ class Learned:
 
     @cached_property
     def metrics(self) -> list[Curve]:
-        """Accuracies, error rates, rewards: whatever has a known better direction and is no loss."""
+        """Accuracies, error rates, rewards: whatever has a known better direction and is not a loss."""
         return self._curves([*validation_metrics(self.run), *([] if self.meant_to_fall else rewards(self.run))])
 
     @property

@@ -4,7 +4,7 @@
 Modules whose gradient norm is exactly zero, batch after batch, while the gradient of others is not.
 
 ## Why it matters
-Zero is no small number: no unit of the layer reacts to any example any more (all ReLUs off, a factor of zero, a
+Zero is not a small number: no unit of the layer reacts to any example any more (all ReLUs off, a factor of zero, a
 saturated sigmoid in low precision). Nothing in front of it can learn either, and no learning rate brings it back. The
 back of the network still lowers the loss a little, which hides it.
 
@@ -56,7 +56,7 @@ from bedside.wording import listed, number, plural
 class Limits:
     zero: float = 1e-12  # of the largest leaf: beyond what any layer passes on, within what float32 can hold
     always: float = 0.95  # of the readings: an odd batch may still wake a unit
-    readings: int = 20  # batches: twenty in a row without a single live unit are no chance
+    readings: int = 20  # batches: twenty in a row without a single live unit are not chance
 
 
 @rule("GRD108", severity=Severity.ERROR, needs=[GRAD_NORM.per_owner], limits=Limits())

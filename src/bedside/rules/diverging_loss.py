@@ -13,8 +13,8 @@ above its best level, still nearer to its peak than to its best, and it has give
 progress. Where the first, untrained readings were huge, that share is small for any later rise; then `at_least` of the
 progress (on the logarithm of a positive loss) is enough if the loss is worse than it ever was between the first
 `warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). A rise of a positive
-loss by less than `felt` of its best is no divergence, however little was won before. A rise `as_large` as others from
-which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
+loss by less than `felt` of its best is not a divergence, however little was won before. A rise `as_large` as others
+from which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
 `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
 loss; surrogate losses of policy optimisation are not judged.
 

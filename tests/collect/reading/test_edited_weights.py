@@ -1,4 +1,4 @@
-"""What somebody else does to one layer between two steps is no update of the next one."""
+"""What somebody else does to one layer between two steps is not an update of the next one."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_a_critics_loss_of_real_and_made_up_samples_is_their_sum(kind, tmp_path)
 
 
 def test_micro_batches_of_changing_kind_are_still_averaged(tmp_path):
-    """A loss that is now and then made another way (mixup, a penalty) is no part of another."""
+    """A loss that is now and then made another way (mixup, a penalty) is not a part of another."""
     torch.manual_seed(0)
     made = iter(torch.rand(400).tolist())
 
