@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.errors import NoSuchPath, NotARun
 from bedside.incident import BlackBox, load
-from bedside.incident.matching import CannotReplay
+from bedside.incident.replay.matching import CannotReplay
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_paths_without_an_incident_are_refused(tmp_path, incident):
     with pytest.raises(NotARun, match="holds no incident"):
         load(tmp_path / "empty")
     (incident.folder / "incident.json").write_text("[1]")
-    with pytest.raises(NotARun, match="is no incident"):
+    with pytest.raises(NotARun, match="is not an incident"):
         load(incident.folder)
 
 

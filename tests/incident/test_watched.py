@@ -318,7 +318,7 @@ def test_nothing_is_left_behind(tmp_path, made):
     [
         ({"on_nan": "ignore"}, "on_nan='ignore' is nothing that can be done."),
         ({"black_box": 3}, "black_box=3 is not a black box."),
-        ({"skip_spikes": -1}, "skip_spikes=-1 is no multiple"),
+        ({"skip_spikes": -1}, "skip_spikes=-1 is not a multiple"),
     ],
 )
 def test_wrong_options_are_three_lines(tmp_path, made, options, what):
@@ -358,7 +358,7 @@ def test_a_copy_of_the_model_does_not_need_bedside(tmp_path):
 
 
 def test_evaluations_and_unused_forwards_do_not_pile_up(tmp_path, made):
-    from bedside.incident.micro_batches import MAX_CALLS
+    from bedside.incident.capture.micro_batches import MAX_CALLS
 
     model, optimizer = made
     with bedside.watch(model, optimizer, run_dir=tmp_path / "run", black_box=True, quiet=True) as monitor:

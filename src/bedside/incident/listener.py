@@ -17,16 +17,16 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.errors import say, warn_safely
+from bedside.errors import pass_on_interrupts, say, warn_safely
 from bedside.incident.black_box import BlackBox
-from bedside.incident.buffers import BuffersBefore
-from bedside.incident.capture import Training, Trigger, capture
-from bedside.incident.decisions import Decisions
+from bedside.incident.capture.buffers import BuffersBefore
+from bedside.incident.capture.capture import Training, Trigger, capture
+from bedside.incident.capture.history import last_steps
+from bedside.incident.capture.loader_batches import listen, stop
+from bedside.incident.capture.micro_batches import MicroBatches
+from bedside.incident.capture.step_check import StepCheck
 from bedside.incident.folder import write, write_vitals
-from bedside.incident.history import last_steps
-from bedside.incident.loader_batches import listen, stop
-from bedside.incident.micro_batches import MicroBatches
-from bedside.incident.step_check import StepCheck
+from bedside.incident.guard.decisions import Decisions
 from bedside.record.run import Event, Run
 from bedside.wording import count, number
 
@@ -162,6 +162,7 @@ class IncidentListener(Collector):
             try:
                 write_vitals(folder, last_steps(run(), self._box.history if self._box is not None else 0))
             except Exception as error:
+                pass_on_interrupts(error)
                 warn_safely(f"bedside could not add the vitals to {folder} ({type(error).__name__}: {error}).")
 
     # What is done with them.
@@ -202,6 +203,7 @@ class IncidentListener(Collector):
         try:
             folder = self._write(trigger)
         except Exception as error:  # a full disk, a batch that cannot be read: the training goes on
+            pass_on_interrupts(error)
             self._failures += 1
             warn_safely(f"bedside could not keep step {step} ({type(error).__name__}: {error}).")
             return

@@ -1,4 +1,4 @@
-"""An experiment and the monitors: its steps are no part of the watched run, its result is an event in the record of
+"""An experiment and the monitors: its steps are not part of the watched run, its result is an event in the record of
 whoever watches the model."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from bedside.errors import BedsideError
-from bedside.lab.result import Result
+from bedside.lab.experiment_result import Result
 from bedside.monitor.monitor import monitors
 from bedside.report.lab_results import KIND
 

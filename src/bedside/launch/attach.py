@@ -6,7 +6,7 @@ some other way) is seen at the first step. Models that begin within the first st
 generator and a discriminator are, and share a monitor; one that begins later is another training, with a record of
 its own. A new optimizer for a model that is already watched continues the same record.
 
-Nothing here may stop the script: a failure is told once, and the script goes on unwatched.
+Nothing here may stop the script: a failure is reported once, and the script goes on unwatched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bedside.collect.hooks.replacement import Replacement
-from bedside.errors import say
+from bedside.errors import pass_on_interrupts, say
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
@@ -55,7 +55,7 @@ class Attach:
     def __init__(self, options: Options, started: Callable[[Any], None]) -> None:
         self.options = options
         self.watched: list[Watched] = []
-        self._started = started  # told of every new monitor
+        self._started = started  # called with every new monitor
         self._made: list[weakref.ref[Optimizer]] = []
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
@@ -136,6 +136,7 @@ class Attach:
         try:
             action()
         except Exception as error:
+            pass_on_interrupts(error)
             self._awaited.clear()
             if os.environ.get("BEDSIDE_DEBUG"):
                 raise
@@ -195,7 +196,7 @@ class Attach:
         else:
             options["run_dir"] = self.options.new_folder()
         model = as_one(roots, tensors_of(optimizers))
-        if not roots:  # tensors without a module: there are no forwards to be heard
+        if not roots:  # tensors without a module have no forwards to hook
             vitals = ["grad_norm", "update_norm"]
         if vitals:
             options["vitals"] = vitals
@@ -241,7 +242,7 @@ def newest_of_each(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
 
 
 def _of(optimizer: Optimizer, held: set[int], inside: set[int], tensor: Tensor) -> bool:
-    """Whether it trains this model; an optimizer of tensors that are no module's goes with whoever comes first."""
+    """Whether it trains this model; an optimizer of tensors that belong to no module goes with whoever comes first."""
     return id(tensor) in held or id(tensor) not in inside
 
 

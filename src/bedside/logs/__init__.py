@@ -17,7 +17,7 @@ from bedside.errors import BedsideError, NoSuchPath, NotARun
 from bedside.logs.discover import RunFiles
 from bedside.logs.discover import find_runs as _find_runs
 from bedside.logs.formats import FORMATS, OWN, format_named
-from bedside.logs.formats.base import BROKEN, Unreadable
+from bedside.logs.formats.log_format import BROKEN, Unreadable
 from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
 from bedside.naming.settle import settle
@@ -123,4 +123,4 @@ def _what_was_seen(place: Path, format_in: str | None) -> str:
         inside = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "") if names else "nothing"
         return f"No run can be read{as_} in {place}, which holds {inside}."
     size = place.stat().st_size
-    return f"{place} ({size} bytes) is no log that can be read{as_}." if size else f"{place} is empty."
+    return f"{place} ({size} bytes) is not a log that can be read{as_}." if size else f"{place} is empty."

@@ -86,9 +86,11 @@ def dead_units(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             lower_learning_rate(run, onset, by=3)
             if onset > series.first_step
-            else "",  # born dead is no fault of steps
+            else "",  # born dead is not a fault of steps
             "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
-            "Start with He initialisation and zero biases, and normalise the inputs.",
+            ""
+            if onset > series.first_step
+            else "Start with He initialisation and zero biases, and normalise the inputs.",
         ),
     )
 
@@ -104,7 +106,7 @@ def _stays_above(series: Series, limit: float) -> int:
 
 
 def _units(run: Run, series: Series) -> float:
-    """How many units the layer has, from its dead ones and their share; large where that cannot be told."""
+    """How many units the layer has, from its dead ones and their share; large where that is unknown."""
     dead = run.series(DEAD_UNITS.name, series.owner)
     if not dead or not series.last > 0:
         return np.inf

@@ -13,7 +13,7 @@ norms of 1e5). Hot readings count when they last to the end, come `again` and ag
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
 one that it recovers from is loss-spike's business, one that comes with inputs of another shape is another task's, and
 slow growth (tenfold while the learning rate decays) is normal.
-Readings that are `monstrous` times the median before them, or not finite, are no lone spikes when they make `often` of
+Readings that are `monstrous` times the median before them, or not finite, are not lone spikes when they make `often` of
 all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
 The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`
@@ -50,8 +50,8 @@ from numpy.typing import NDArray
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import judged_loss, meant_to_fall, training_loss
+from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.statistics import median, noise_level
-from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run

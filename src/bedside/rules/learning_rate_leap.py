@@ -13,11 +13,10 @@ Where the run was resumed and the rates from there on are those of the first ste
 anew, whatever the loss did: a warning if it was not over by then, a note if it was.
 
 After the rate had fallen to a `leap`th of its highest or less, it rose `leap`-fold or more between neighbouring
-readings. Where the run was resumed there, it is told if the loss got worse by `worse` of its level and `noise` times
-its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may be a
-warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has come
-down again without bringing the loss back, or if `ruined` of all that had been won is gone at the end. More than one is
-a cyclical schedule.
+readings. Where the run was resumed there, it is reported if the loss got worse by `worse` of its level and `noise`
+times its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may
+be a warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has
+come down again without bringing the loss back. More than one is a cyclical schedule.
 
 ## When it is wrong
 A schedule that is meant to begin anew at a resume, in a log that ends before that has paid.
@@ -48,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import judged_loss
-from bedside.analysis.statistics import noise_level, outline
+from bedside.analysis.statistics import noise_level
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -67,7 +66,8 @@ class Limits:
     soon: int = 50  # readings after the leap: a network that had nearly converged takes some steps to be thrown out
     worse: float = 0.05  # of the loss before: batches of another difficulty make as much
     noise: float = 5.0  # σ of one reading
-    ruined: float = 0.5  # of the progress given back to the end, as for a divergence
+    steady: int = 20  # readings of one rate before the leap: warm-ups, by step or by epoch, do not wait that long
+    outlived: float = 0.1  # of the readings after it: the loss had time to come back
     again: int = 10  # rates of the start that come again, one by one: no accident
     alike: float = 1e-3  # relative: the same rate, written twice
     moved: float = 0.1  # of the peak: a rate that hardly changes at the resume costs nothing
@@ -85,6 +85,8 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     leaps = _leaps(rates, limits)
     resumed = [place for place in leaps if _resumed(run, rates, place)]
+    steady = _after_steady(rates, limits)
+    leaps = sorted({*leaps, *steady})
     if not leaps or (not resumed and len(leaps) > 1):
         return
     place = (resumed or leaps)[0]
@@ -97,8 +99,9 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     margin = max(limits.worse * abs(before), limits.noise * noise_level(loss.before(step).values[-5 * limits.around :]))
     old, new = float(rates.values[place - 1]), float(rates.values[place])
     stays = now > before + margin
-    ruined = now - before >= limits.ruined * max(outline(loss.before(step)).start - before, 0.0)
-    if after <= before + margin or not (resumed or (stays and (rates.last <= limits.leap * old or ruined))):
+    long = len(loss.since(step)) >= limits.outlived * len(loss)
+    unearned = stays and (rates.last <= limits.leap * old or (place in steady and long))
+    if after <= before + margin or not (resumed or unearned):
         return
     where = ", where the run was resumed" if resumed else ""
     yield learning_rate_leap.finding(
@@ -113,7 +116,7 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LR.name, loss.key],
         could_also_be=("A restart of the schedule on purpose: look at how it was built.",),
         try_=(
-            "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights.",
+            "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights." if resumed else "",
             f"Go back to the checkpoint of {moment(run, step)}, and continue at a learning rate of {number(old)}.",
         ),
     )
@@ -161,6 +164,17 @@ def _leaps(rates: Series, limits: Limits) -> list[int]:
     old, new = values[:-1], values[1:]
     leapt = (new > limits.leap * old) & (old * limits.leap <= highest[:-1]) & (old > 0)
     return [int(place) + 1 for place in np.flatnonzero(leapt)]
+
+
+def _after_steady(rates: Series, limits: Limits) -> list[int]:
+    """The same after a rate that had stayed what it was, which no warm-up and no restart does."""
+    values = rates.values
+    return [
+        int(place) + 1
+        for place in np.flatnonzero((values[1:] > limits.leap * values[:-1]) & (values[:-1] > 0))
+        if place + 1 >= limits.steady
+        and np.ptp(values[place + 1 - limits.steady : place + 1]) <= limits.alike * values[place]
+    ]
 
 
 def _resumed(run: Run, rates: Series, place: int) -> bool:

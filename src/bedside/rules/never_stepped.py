@@ -46,17 +46,17 @@ from bedside.wording import count
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 20  # backward passes: accumulation over more micro-batches than this is rare before a first step
-    times: float = 10.0  # the usual number per step: ten missed steps are no accident
+    times: float = 10.0  # the usual number per step: ten missed steps are not an accident
 
 
 @rule("LOP110", severity=Severity.ERROR, needs=[], limits=Limits())
 def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("backward passes and steps (a watched run)")
-    told = run.events_of("unstepped")
-    if not told:
+    events = run.events_of("unstepped")
+    if not events:
         return
-    backwards = int(told[-1].data["backwards"])
+    backwards = int(events[-1].data["backwards"])
     usual = run.series(MICRO_BATCHES.name).median()
     has_stepped = usual == usual
     if backwards < max(limits.fewest, limits.times * (usual if has_stepped else 1)):

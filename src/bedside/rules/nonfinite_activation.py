@@ -18,7 +18,7 @@ make the place less exact: then the smallest module that certainly holds it is n
 
 ## When it is wrong
 Masks of −inf in a module's output are not NaN and are not taken for it. Overflow at the end of a divergence is real but
-not the cause: then what made the weights grow is told first.
+not the cause: then what made the weights grow comes first.
 
 ## What to try
 1. In the named module: `log`, `sqrt`, division and `exp` at the edge of their domain; add an epsilon or clamp.
@@ -47,6 +47,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.precision import autocast_to_half
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
@@ -69,7 +70,7 @@ def nonfinite_activation(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage") and not run.has(NONFINITE_ACTIVATIONS.name, per_owner=True):
         raise NotEnough("what modules returned (a watched run)")
     origins = run.events_of("origin")
-    # Each stretch of bad steps has one beginning; weights or a batch that were bad before are told by other rules.
+    # Each stretch of bad steps has one beginning; weights or a batch that were bad before are reported by other rules.
     begins = [e for i, e in enumerate(origins) if i == 0 or e.step > origins[i - 1].step + 1]
     born = [event for event in begins if event.data.get("kind") in ("module", "loss")]
     if born:
@@ -132,7 +133,10 @@ def _sampled(run: Run, limits: Limits) -> Iterator[Finding]:
     first = min(int(s.steps[np.argmax(s.values > 0)]) for s in bad)
     front = next(s for s in bad if int(s.steps[np.argmax(s.values > 0)]) == first)
     message = f"`{front.owner}` is the front-most module whose output held NaN or infinity at {moment(run, first)}."
-    yield _finding(run, first, message, [f"In that module, look for {EDGE}."], [front.owner], {}, limits)
+    advice = [f"In that module, look for {EDGE}."]
+    if autocast_to_half(run):
+        message, advice = f"{message[:-1]}, under autocast to float16, which ends at 65,504.", [SHORT]
+    yield _finding(run, first, message, advice, [front.owner], {}, limits)
 
 
 def _finding(

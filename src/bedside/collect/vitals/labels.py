@@ -3,8 +3,8 @@
 Read where the loss functions meet them, on sampled steps. The recent distribution (labels of the last batches weigh
 most) shows a data set that is sorted by class; the whole of it gives the entropy of the labels, which is the loss of
 the best constant guess, as the variance of the targets is for squared error and their mean absolute deviation for
-absolute error. Of yes-or-no targets only the balance is told: the loss of a critic that cannot tell real from made is
-that of a guess, and should be.
+absolute error. Of yes-or-no targets only the balance is recorded: the loss of a critic that cannot tell real from made
+is that of a guess, and should be.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.reading.device_queue import PendingValue
 
-MAX_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be read at every step
+MAX_CLASSES = 4096  # a vocabulary's balance is not news, and its table would be read at every step
 MAX_COLUMNS = 256  # of a regression target
 MIN_COUNTED = 100  # labels or targets before their entropy or variance is worth telling
 RECENT_LABELS = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count

@@ -49,7 +49,9 @@ LIMITS = Limits()
 
 def unstable_loss(run: Run, found: Sequence[Finding]) -> Differential | None:
     sick = symptom(run, found, SYMPTOMS)
-    if sick is None or not (hypotheses := weighed(CAUSES, sick, _named(sick))):
+    if sick is None or "buffers" in sick.finding.evidence:  # with finite weights: a batch did it, as the finding says
+        return None
+    if not (hypotheses := weighed(CAUSES, sick, _named(sick))):
         return None
     what = "stop being a number" if sick.finding.name in NOT_A_NUMBER else "become unstable"
     return Differential(f"Why did it {what}?", sick.onset, hypotheses, about=sick.finding.code)
@@ -103,8 +105,8 @@ def _bad_batch(sick: Symptom) -> Iterator[Sign]:
             continue
         spread = mad(past.values) or 1e-9 * max(1.0, float(np.abs(past.values).max()))
         distance = abs(at.last - past.median()) / spread
-        told = f"{vital} {number(at.last)}, usually {number(past.median())}"
-        (odd if distance > LIMITS.far else usual_ones).append(told)
+        reading = f"{vital} {number(at.last)}, usually {number(past.median())}"
+        (odd if distance > LIMITS.far else usual_ones).append(reading)
     if odd:
         yield Sign(f"the batch was unlike those before it ({odd[0]})", DECISIVE)
     elif usual_ones:

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from bedside.logs.formats.base import Format, Unreadable, encoding_of
+from bedside.logs.formats.log_format import Format, Unreadable, encoding_of
 from bedside.logs.hidden_nan import Numbers, recover_nans, with_gaps, without_gaps
 from bedside.logs.log import MOST_COLUMNS, Column, Log
 from bedside.logs.numbers import number
@@ -102,7 +102,7 @@ def read_cells(path: Path) -> Table:
         delimiter = delimiter_of(first)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
         if not names or len(names) > MOST_COLUMNS:
-            raise Unreadable("its first line is no header")
+            raise Unreadable("its first line is not a header")
         columns = [array("d") for _ in names]
         damaged: set[int] = set()
         commas: bool | None = None if delimiter == ";" else False  # whether 1,25 is 1.25

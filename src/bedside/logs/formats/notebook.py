@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable, text_of
+from bedside.logs.formats.log_format import Format, Unreadable, text_of
 from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.formats.text.tables import header_in
 from bedside.logs.log import Log
@@ -21,7 +21,7 @@ from bedside.logs.numbers import number
 from bedside.naming.metric_names import read_name
 
 MOST_BYTES = 2**28
-MIN_READINGS = 3  # of a loss or a metric: a final score is no curve
+MIN_READINGS = 3  # of a loss or a metric: a final score is not a curve
 _TABLE = re.compile(r"(?is)<table\b.*?</table>")
 _ROW = re.compile(r"(?is)<tr\b.*?</tr>")
 _CELL = re.compile(r"(?is)<t[hd]\b[^>]*>(.*?)</t[hd]>")

@@ -12,7 +12,7 @@ starts a thousand variances away spends its first epochs on learning the mean of
 ## How it decides
 The mean loss over the first batches in evaluation mode against the guess: more than `times` it for classes, more than
 `variances` times the variance for squared error. Known are losses that one call of a torch function computes, averaged
-and unweighted. A loss below chance is no fault here: fine-tuning starts there.
+and unweighted. A loss below chance is not a fault here: fine-tuning starts there.
 
 ## When it is wrong
 A pre-trained model on data that it is confidently wrong about; that is worth knowing too.
@@ -23,7 +23,7 @@ A pre-trained model on data that it is confidently wrong about; that is worth kn
 3. Look for a scale or temperature that multiplies the scores, and for reduction="sum".
 
 ## Example
->>> from bedside.preflight.testing import a_model, examined, seeded
+>>> from bedside.preflight.example_setup import a_model, examined, seeded
 >>> loud = seeded(a_model)
 >>> _ = loud[2].weight.data.mul_(200)
 >>> print(examined(initial_loss, loud))
@@ -42,8 +42,8 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import VARIANCE, chance, prior, targets
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.wording import number

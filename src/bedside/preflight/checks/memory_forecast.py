@@ -5,7 +5,7 @@ Weights, gradients, the optimizer's own state, and what is kept of the forward p
 
 ## Why it matters
 The optimizer's state is only made in the first step, so that the first forward fits and the first step does not. And
-a batch size that was tried without the optimizer is no batch size.
+a batch size that was tried without the optimizer is not a batch size.
 
 ## How it decides
 One step is taken (and taken back) while tensors that the graph keeps are counted, each piece of memory once. Failed if
@@ -18,7 +18,7 @@ With activation checkpointing, sharding or offloading, which it does not know.
 1. A smaller batch with accumulation, bfloat16, or activation checkpointing.
 
 ## Example
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(memory_forecast))
 PRE702 memory-forecast: about 9.09 kB: weights 1.55 kB, gradients 1.55 kB, optimizer 3.11 kB, forward pass 2.88 kB
 
@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.forward import device_of
 from bedside.wording import number

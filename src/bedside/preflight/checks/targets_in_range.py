@@ -7,7 +7,7 @@ after a ReLU or anything above 1 after a sigmoid.
 
 ## Why it matters
 A label out of range is an IndexError on the CPU, a device-side assertion without a line number on a GPU. An unreachable
-target is no error at all: the loss stays high, and the output sits at the end of its range with no gradient.
+target is not an error at all: the loss stays high, and the output sits at the end of its range with no gradient.
 
 ## How it decides
 The targets of the first batches against the number of outputs, or against the range of the last operation, read off
@@ -23,7 +23,7 @@ Outputs that are clipped on purpose, with targets that are outliers: then a shar
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(targets_in_range, y=torch.randint(1, 4, (96,))))
 PRE103 targets-in-range: Labels go from 1 to 3, but there are 3 outputs, for the labels 0 to 2.
 
@@ -42,7 +42,7 @@ from torch import Tensor
 from bedside.collect.vitals.target_range import RANGES, maker_of, operation, targets_in_graph
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.class_labels import labels_of
 from bedside.preflight.setup import Setup
 from bedside.preflight.torch_calls import OF_CLASSES, REGRESSION, Call
