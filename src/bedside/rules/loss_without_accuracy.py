@@ -93,6 +93,9 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
         far = fell >= limits.far * abs(curve.start)
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
+        chance = known_chance(run.config)
+        if chance is not None and chance.classes and curve.now > chance.level:
+            continue  # worse than a blind guess still: it fell from outputs that were too large, to no answer
         if not unmoved and not _impossible(run, series, learned, limits):
             continue
         metric = beside[0]
