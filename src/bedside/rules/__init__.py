@@ -104,6 +104,7 @@ from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
+from bedside.rules.worse_than_guess import worse_than_guess
 from bedside.rules.worsening_metric import worsening_metric
 from bedside.rules.wrong_initial_loss import wrong_initial_loss
 
@@ -144,6 +145,7 @@ CATALOGUE: tuple[Rule, ...] = (
     nothing_generalises,
     worsening_metric,
     heavy_dropout,
+    worse_than_guess,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
