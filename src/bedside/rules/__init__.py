@@ -39,6 +39,7 @@ from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.leaked_answer import leaked_answer
 from bedside.rules.learning_rate_leap import learning_rate_leap
+from bedside.rules.linear_network import linear_network
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
@@ -48,6 +49,7 @@ from bedside.rules.lost_progress import lost_progress
 from bedside.rules.lost_rank import lost_rank
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
+from bedside.rules.misread_validation import misread_validation
 from bedside.rules.missing_warmup import missing_warmup
 from bedside.rules.mixed_samples import mixed_samples
 from bedside.rules.never_stepped import never_stepped
@@ -172,6 +174,7 @@ CATALOGUE: tuple[Rule, ...] = (
     collapsed_attention,
     symmetric_units,
     collapsed_reconstruction,
+    linear_network,
     missing_warmup,
     schedule_ended_early,
     unfinished_schedule,
@@ -208,6 +211,7 @@ CATALOGUE: tuple[Rule, ...] = (
     inputs_differ,
     mixed_samples,
     padded_targets,
+    misread_validation,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

@@ -18,10 +18,10 @@ above `rare` and below `poor`, since strict scores begin at zero and surer answe
 network. The training loss and training accuracies are judged in the same way.
 
 Or the loss came down to `gone` of its start, and every score beside it (no exact match) was below `nothing` of a full
-one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
-which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
-`room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a cross-entropy,
-that is arithmetic, and `proof` evaluations of it are enough.
+one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
+next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many
+of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a
+cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -156,9 +156,9 @@ def _nothing(curve: Outline, beside: Sequence[Series], limits: Limits) -> bool:
     if not 0 <= curve.now < limits.gone * curve.start or min(map(len, beside)) < limits.fewest:
         return False
     highest = [float(each.values.max()) for each in beside]
-    full = [full_score(each.vital, high) for each, high in zip(beside, highest, strict=True)]
+    shares = [high / (full_score(each.vital, high) or math.nan) for each, high in zip(beside, highest, strict=True)]
     strict = any({"exact", "em"} & set(re.split(r"[^a-z0-9]+", each.vital.lower())) for each in beside)
-    return not strict and all(score and high < limits.nothing * score for score, high in zip(full, highest, strict=True))
+    return not strict and all(share < limits.nothing for share in shares)
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

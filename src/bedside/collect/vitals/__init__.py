@@ -21,10 +21,12 @@ from bedside.collect.vitals.labels import Labels
 from bedside.collect.vitals.leaked_future import LeakedFuture
 from bedside.collect.vitals.leaked_labels import LeakedLabels
 from bedside.collect.vitals.leaked_target import LeakedTarget
+from bedside.collect.vitals.linear_network import LinearNetwork
 from bedside.collect.vitals.loop_checks import Loop
 from bedside.collect.vitals.loss_graph import FirstGraph
 from bedside.collect.vitals.loss_inputs import LossInputs
 from bedside.collect.vitals.loss_terms import LossTerms
+from bedside.collect.vitals.misread_answers import MisreadAnswers
 from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
@@ -34,6 +36,7 @@ from bedside.collect.vitals.reconstruction import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
 from bedside.collect.vitals.shared_parameters import SharedParameters
+from bedside.collect.vitals.simple_models import SimpleModels
 from bedside.collect.vitals.single_samples import SingleSamples
 from bedside.collect.vitals.target_range import TargetRange
 from bedside.collect.vitals.task_changes import TaskChanges
@@ -47,6 +50,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Schedulers,
     FirstGraph,
     LossInputs,
+    LinearNetwork,
     LossTerms,
     Reconstruction,
     Narrowest,
@@ -64,9 +68,11 @@ COLLECTORS: tuple[type[Collector], ...] = (
     TargetRange,
     EvaluationDropout,
     EvaluationInputs,
+    MisreadAnswers,
     MixedSamples,
     AnswersInPlace,
     LeakedTarget,
+    SimpleModels,
     NonfiniteBuffers,
     OptimizerEpsilon,
     SingleSamples,

@@ -34,6 +34,7 @@ SHAPING = frozenset(
         "Slice",
     ]
 )
+FLATTENING = ("View", "UnsafeView", "ReshapeAlias")
 MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
@@ -69,7 +70,7 @@ class LossInputs(Collector):
         if prediction.grad_fn is None:
             return
         self._looked[function] = looked + 1
-        made_by = UNWANTED[function].get(maker(prediction))
+        made_by = UNWANTED[function].get(maker(prediction)) or (function == "nll_loss" and other_classes(prediction))
         if made_by:
             self._looked[function] = MAX_LOOKS
             facts = {"function": function, "made_by": made_by}
@@ -106,6 +107,32 @@ def maker(tensor: Tensor) -> str:
     'Softmax'
     """
     return _operation(tensor.grad_fn)
+
+
+def other_classes(prediction: Tensor) -> str:
+    """`log_softmax over dimension 0`, where the logarithms were not taken over the classes; empty if they were.
+
+    >>> import torch
+    >>> scores = torch.zeros(5, 3, requires_grad=True)
+    >>> other_classes(scores.log_softmax(0)), other_classes(scores.log_softmax(1))
+    ('log_softmax over dimension 0', '')
+    >>> words = torch.zeros(5, 7, 3, requires_grad=True)
+    >>> other_classes(words.log_softmax(1).view(35, 3)), other_classes(words.log_softmax(2).view(35, 3))
+    ('log_softmax over dimension 1', '')
+    """
+    node, viewed = prediction.grad_fn, False
+    while node is not None and node.name().partition("Backward")[0] in FLATTENING:
+        node, viewed = node.next_functions[0][0], True
+    if node is None or node.name().partition("Backward")[0] != "LogSoftmax":
+        return ""
+    shape = tuple(node._input_metadata[0].shape)
+    over = node._saved_dim if node._saved_dim < len(shape) else len(shape) - 1  # -1 comes as the largest number
+    # Flattened, the classes were last; and where another dimension is as long, nobody can tell.
+    classes = len(shape) - 1 if viewed else 1
+    kept = not viewed or (prediction.dim() == 2 and prediction.shape[1] == shape[-1])
+    if len(shape) < 2 or not kept or over == classes:
+        return ""
+    return f"log_softmax over dimension {over}"
 
 
 def exponential_twice(loss: Any) -> bool:
