@@ -76,6 +76,7 @@ from bedside.rules.saturated_units import saturated_units
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
+from bedside.rules.seen_before import seen_before
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
@@ -212,6 +213,7 @@ CATALOGUE: tuple[Rule, ...] = (
     mixed_samples,
     padded_targets,
     misread_validation,
+    seen_before,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

@@ -76,7 +76,8 @@ class Limits:
     share: float = 0.6  # of what a simple model won: settled networks of the healthy programs win all of it, or more
     apart: float = 0.1  # of a blind guess's error
     worth: float = 0.3  # of a blind guess's error: a simple model that wins less has learned nothing either
-    errors: int = 20  # readings of the network's own error: of a few batches each third
+    errors: int = 4  # readings of the network's own error in the last third: a hundred examples and more
+    settled: float = 0.8  # of its error in the third's first half: a network that wins more is under way
     trained: int = 150  # steps: a small network in its first epochs is behind by right
     unsolved: float = 0.3  # of the chance level: digits through 3 units end at 0.2 of it, through 2 at 0.45 (measured)
 
@@ -136,13 +137,16 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
 def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
     """What a simple model does better on the same examples, once the network has settled."""
     simple, errors = run.config.get("simple_models"), run.series(FIT_ERROR.name).finite()
+    errors = errors.since(int(limits.flat * run.steps))
     if not isinstance(simple, Mapping) or len(errors) < limits.errors or run.steps < limits.trained:
         return None
     if _won_late(in_blocks(training, most=limits.fewest), limits) > limits.crept:
         return None
     name = min(("linear", "neighbours"), key=lambda each: float(simple[each]))
     best, guess = float(simple[name]), float(simple["guess"])
-    now = float(np.mean(errors.values[-(len(errors) // 3) :]))
+    now, half = float(np.mean(errors.values)), len(errors) // 2
+    if float(np.mean(errors.values[-half:])) < limits.settled * float(np.mean(errors.values[:half])):
+        return None
     won, behind = guess - best, guess - now
     if won < limits.worth * guess or behind > limits.share * won or now - best < limits.apart * guess:
         return None
@@ -150,10 +154,9 @@ def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
     if counted and any(1 - float(each.values.max()) <= best + limits.apart * guess for each in accuracies(run)):
         return None
     what = "a linear model" if name == "linear" else "a look-up of the nearest neighbours"
-    own, theirs = (f"{percent(each)} of them" if counted else number(each) for each in (now, best))
-    verb = "is wrong on" if counted else "is off by (squared)"
+    own, theirs = (f"{percent(each)} wrong" if counted else f"off by {number(each)} (squared)" for each in (now, best))
     return underfitting.finding(
-        f"The network {verb} {own}, the examples it trains on; {what} fitted to a few hundred of them {verb} {theirs}, "
+        f"The network is {own} on the examples that it trains on; {what}, fitted to a few hundred of them, is {theirs} "
         "on others.",
         first_step=errors.first_step,
         last_step=training.last_step,

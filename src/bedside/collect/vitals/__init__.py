@@ -35,6 +35,7 @@ from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
 from bedside.collect.vitals.reconstruction import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
+from bedside.collect.vitals.seen_before import SeenBefore
 from bedside.collect.vitals.shared_parameters import SharedParameters
 from bedside.collect.vitals.simple_models import SimpleModels
 from bedside.collect.vitals.single_samples import SingleSamples
@@ -69,6 +70,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     EvaluationDropout,
     EvaluationInputs,
     MisreadAnswers,
+    SeenBefore,
     MixedSamples,
     AnswersInPlace,
     LeakedTarget,
