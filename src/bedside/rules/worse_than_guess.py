@@ -22,7 +22,7 @@ Held-out data of so few examples that a guess scatters by more than that.
 
 ## Example
 >>> from bedside.testing import a_run
->>> print(*worse_than_guess.check(a_run(loss=[1.0, 0.8] * 20, val_auc=[0.5, 0.4, 0.3, 0.27, 0.26, 0.25, 0.25, 0.24])))
+>>> print(*worse_than_guess.check(a_run(loss=[1.0, 0.8] * 20, val_auc=[0.5, 0.4, 0.3, 0.27, 0.26, 0.25, 0.25, 0.25])))
 GEN115 worse-than-guess: val/auc ends at 0.25, where a blind guess has 0.5.
 
 ## References
@@ -60,7 +60,7 @@ class Limits:
 
 @rule("GEN115", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
 def worse_than_guess(run: Run, limits: Limits) -> Iterator[Finding]:
-    known = [(each.finite(), *guess) for each in validation_metrics(run) if (guess := _guess(each.vital, limits))]
+    known = [(each.finite(), *found) for each in validation_metrics(run) if (found := _guess(each.vital, limits))]
     long = [each for each in known if len(each[0]) >= limits.fewest]
     if not long:
         raise NotEnough(f"{limits.fewest} evaluations of a score whose guess is known (auc, correlation, r2)")

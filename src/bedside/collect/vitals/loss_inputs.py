@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
@@ -87,6 +88,8 @@ class LossInputs(Collector):
                 facts = {"function": "exp", "made_by": "exp"}
             elif divides_by:
                 facts = {"function": "division", "made_by": divides_by}
+            elif (blank := blank_in_targets(each)) is not None:
+                facts = {"function": "ctc_targets", "made_by": f"blank ({blank})"}
             else:
                 continue
             self._looked["graph"] = MAX_LOOKS
@@ -167,6 +170,31 @@ def divided_by_scores(loss: Any) -> str:
             if made_by:
                 return made_by
     return ""
+
+
+def blank_in_targets(loss: Any) -> int | None:
+    """The number of the blank, where a CTC loss is asked to find that very symbol; None if it is not.
+
+    >>> import torch
+    >>> frames, lengths = torch.zeros(9, 2, 4, requires_grad=True).log_softmax(2), (torch.tensor([9, 9]), [3, 1])
+    >>> def ctc(targets):
+    ...     return torch.nn.functional.ctc_loss(frames, torch.tensor(targets), lengths[0], torch.tensor(lengths[1]))
+    >>> blank_in_targets(ctc([1, 0, 2, 3])), blank_in_targets(ctc([[1, 2, 3], [2, 0, 0]]))  # a filled-up row is fine
+    (0, None)
+    """
+    for node in _near_the_end(loss):
+        if str(node.name()).startswith("CtcLoss"):
+            try:
+                blank, targets, lengths = node._saved_blank, node._saved_targets, node._saved_target_lengths
+            except (AttributeError, RuntimeError):  # another kernel, or changed in place since
+                return None
+            if not targets.is_cpu:  # reading it would make the loop wait
+                return None
+            asked = targets == blank
+            if targets.dim() == 2:
+                asked = asked & (torch.arange(targets.shape[1]) < torch.as_tensor(lengths)[:, None])
+            return int(blank) if bool(asked.any()) else None
+    return None
 
 
 def _summed_scores(node: Any) -> str:
