@@ -15,6 +15,11 @@ from bedside.collect.sampling.budget import (
 from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, Intervals
 
 
+@pytest.fixture(autouse=True)
+def the_clock_ends_no_full_recording():
+    """Here it does: the clock is the tests' own."""
+
+
 def run(budget: Budget, steps: int, *, step: float, costs: dict[str, float], first: int = 0) -> None:
     """So many steps of `step` seconds without us, at which the groups that are due cost so much."""
     for number in range(first, first + steps):
