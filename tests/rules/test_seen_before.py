@@ -25,3 +25,9 @@ def test_speaks_when_validation_rows_are_training_rows():
 )
 def test_stays_silent_otherwise(other):
     assert found(SEEN, SEEN, SEEN | other) == []
+
+
+def test_stays_silent_where_there_is_one_batch_only():
+    looks = [Event(20 * i, "seen_before", SEEN) for i in (1, 2, 3)]
+    assert seen_before.check(a_run(loss=1.0, events=looks, batch_fingerprint=[7.0] * 60)) == []
+    assert seen_before.check(a_run(loss=1.0, events=looks, batch_fingerprint=[*range(60)]))

@@ -63,7 +63,8 @@ class Limits:
     alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
     digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
     done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
-    third: int = 20  # readings of a third of the run, for loss and batches alike
+    third: int = 20  # readings of the loss in a third of the run
+    marks: int = 5  # batches of that third by which it is known that they differ: fast steps are not marked
     rest: float = 5e-3  # of the value: the loss of one batch differs from that of the next by a percent and more
     calmer: float = 0.1  # times the scatter at the start: a loss that falls by a third loses as much of its scatter
     high: float = 0.5  # of the first value: smoothed labels leave a floor of a third at most
@@ -120,7 +121,7 @@ def _at_rest(run: Run, series: Series, limits: Limits) -> bool:
     """Whether a loss that is still high no longer depends on the batch, though batches differ."""
     third = len(series) // 3
     marks = run.series(BATCH_FINGERPRINT.name).finite().since(int(series.steps[-third])).values
-    if third < limits.third or len(marks) < limits.third or len(np.unique(marks)) < len(marks) / 2:
+    if third < limits.third or len(marks) < limits.marks or len(np.unique(marks)) < len(marks) / 2:
         return False
     first, last = series.values[:third], series.values[-third:]
     level, began = float(np.median(last)), float(np.median(series.values[: limits.same]))

@@ -11,7 +11,8 @@ duplicates spread over both parts, augmented copies made before the split.
 ## How it decides
 At every one of `looks` evaluations or more, `share` of the validation rows were among the training rows of the sampled
 batches (a part of all), at least `rows` of them, in `forwards` of its forwards; and the evaluation does not repeat its
-own rows (more than `repeated` of those found).
+own rows (more than `repeated` of those found). Where every training batch is the same one, as of a graph, nothing is
+said.
 
 ## When it is wrong
 Tasks whose inputs are few and known (all states of a game); a curve of the training data that is logged on purpose.
@@ -37,9 +38,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
+from bedside.record.vocabulary import BATCH_FINGERPRINT
 from bedside.rules.base import rule
 
 
@@ -57,6 +61,9 @@ def seen_before(run: Run, limits: Limits) -> Iterator[Finding]:
     looks = run.events_of("seen_before")
     if len(looks) < limits.looks:
         raise NotEnough(f"{limits.looks} evaluations with a logged validation metric, has {len(looks)}")
+    marks = run.series(BATCH_FINGERPRINT.name).finite()
+    if len(marks) and len(np.unique(marks.values)) == 1:  # a graph, whose nodes are all there in training too
+        return
     later = looks[1:]  # at the first one little was known
     if not all(_was_seen(each, limits) for each in later):
         return
