@@ -35,6 +35,7 @@ from bedside.collect.vitals.optimizer_underflow import Numerics
 from bedside.collect.vitals.reconstruction_variation import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
+from bedside.collect.vitals.score_objective import ScoreObjective
 from bedside.collect.vitals.seen_before import SeenBefore
 from bedside.collect.vitals.shared_parameters import SharedParameters
 from bedside.collect.vitals.simple_models import SimpleModels
@@ -47,6 +48,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Beginning,
     ConstantWeights,
     AutocastType,
+    ScoreObjective,
     Loop,
     Schedulers,
     FirstGraph,
