@@ -96,6 +96,8 @@ class Curve:
     def lost(self) -> bool:
         """Whether it ends far from its own best: most of the progress is gone, or it is a multiple of the best."""
         gap, limits = self.now - self.best, self.limits
+        if self.outline.best_place == len(self.outline.values) - 1:
+            return False  # it ends at its best, and that was one reading: a last batch that was smaller
         if gap <= limits.noise * self.outline.wander:
             return False
         if gap > limits.lost * self.outline.progress and gap > limits.far * self.level:

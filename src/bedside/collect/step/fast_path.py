@@ -36,6 +36,7 @@ from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import reading
 from bedside.collect.reading.norm_reader import ReadAtOnce, Reader, Reading
 from bedside.collect.step.clipping import members_of
+from bedside.errors import pass_on_interrupts
 
 CHECK_INTERVAL = 16  # one step in so many is timed, to know what fast-path steps cost, and one is looked at closely
 
@@ -279,6 +280,7 @@ class FastPath:
         try:
             reader.before(self._first + len(self._ends))
         except Exception as error:
+            pass_on_interrupts(error)
             self.error = error
         self.spent += clock() - began
 
@@ -288,6 +290,7 @@ class FastPath:
         try:
             self._readings.append(reader.after(self._first + len(self._ends)))
         except Exception as error:
+            pass_on_interrupts(error)
             self.error = error
             return False
         self.spent += clock() - began
