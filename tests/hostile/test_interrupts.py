@@ -160,7 +160,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("which", PROGRAMS)
 @pytest.mark.timeout(3600)
 def test_an_interrupt_at_any_line_harms_nothing(which, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget_module, "FULL_RECORDING_SECONDS", 0.0)
+    monkeypatch.setattr(budget_module, "FULL_RECORDING_SHARE", 0.0)
+    monkeypatch.setattr(budget_module, "QUICK_START_SECONDS", 0.0)
     monkeypatch.setattr("bedside.errors._instead_of_raising", lambda message: None, raising=False)
     steps, warm_up, options = PROGRAMS[which]
     states = possible_states(warm_up + steps)

@@ -88,7 +88,8 @@ class FlushCycle:
         self._recorder.commit_if_due()
         if self._incidents is not None:
             self._incidents.recorded(self._committed)
-        if self._budget.sum_seconds > native.LOADING_SECONDS and self._losses.on_cpu and not final:
+        worth_it = self._budget.sum_seconds > native.LOADING_SECONDS and self._budget.affords(native.LOADING_SECONDS)
+        if worth_it and self._losses.on_cpu and not final:
             native.load_in_background()
         self._budget.wrote(time.perf_counter() - began - (self._budget.alarm_seconds - alarm_seconds), steps)
         if final:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.model.shards import is_sharded, local
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
 from bedside.collect.reading.nested_tensors import below_autograd
@@ -49,14 +50,13 @@ class SquaredNorms:
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.count = len(like)
         self.on_cpu = all(t.device.type == "cpu" and not is_sharded(t) for t in like)
-        self._elements = np.asarray([t.numel() for t in like], np.int64)
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
         small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
         # Side by side: what one call can join (rows of one length), and among them equal sizes.
         self.small = sorted(small, key=lambda i: (_row(like[i].shape), like[i].numel()))
         self.places = np.asarray(self.small, np.int64)
         self.others = sorted(i for i, t in enumerate(like) if t.numel() and i not in set(small))
-        self._sizes = self._elements[self.small].tolist()
+        self._sizes = [like[i].numel() for i in self.small]
         self._shapes = [like[i].shape for i in self.small]
         precise = any(like[i].dtype == torch.float64 for i in self.small)
         self._dtype = torch.float64 if precise else torch.float32
@@ -124,7 +124,7 @@ class SquaredNorms:
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):
-            return native.squares(tensors, self._elements)
+            return native.squares(tensors)
         out = np.zeros(self.count)
         suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
         out[suited] = native.squares([tensors[i] for i in suited])
@@ -187,8 +187,7 @@ def as_row(tensor: Tensor) -> Rows:
     if type(tensor) not in PLAIN or tensor.dtype not in EXACT or tensor.layout is not torch.strided:
         tensor = _real_and_dense(tensor)
         tensor = tensor if tensor.dtype in EXACT else tensor.float()
-    array = tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
-    return array.reshape(-1)
+    return array_view(tensor).reshape(-1)
 
 
 EXACT = (torch.float32, torch.float64)
