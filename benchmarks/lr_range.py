@@ -300,7 +300,7 @@ def summarised(task: str, finder: str, runs: list[dict[str, float]], notes: list
     }
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def answer(rows: list[dict[str, Any]]) -> str:
     lines = [f"{'finder':<22} {'median regret':>14} {'worst':>7} {'misses > 10x':>13} {'unwarned':>9} {'answers':>8}"]
     for finder in FINDERS:
         own = [row for row in rows if row["finder"] == finder]
@@ -327,7 +327,7 @@ def main() -> None:
             writer.writerows(rows)
     for row in rows if options.task else ():
         print(row)
-    print(told(rows))
+    print(answer(rows))
 
 
 if __name__ == "__main__":

@@ -105,8 +105,8 @@ def diagnose(run_dir: Path) -> None:
         rule.examine(run)
         slow[rule.name] = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = {"wall": wall, "cpu": cpu, "megabytes": peak, "verdict": answer.verdict, "examined": len(answer.examined)}
-    print(json.dumps({**told, "rules": slow}))
+    result = {"wall": wall, "cpu": cpu, "megabytes": peak, "verdict": answer.verdict, "examined": len(answer.examined)}
+    print(json.dumps({**result, "rules": slow}))
 
 
 def main() -> int:

@@ -153,7 +153,7 @@ def _verdict(missed: Sequence[str], found: Mapping[str, float]) -> str:
 
 
 def _rounded(number: float) -> float:
-    """As it is shown: 14.96 is told as 15, and judged as that."""
+    """As it is shown: 14.96 is printed as 15, and judged as that."""
     return number if math.isnan(number) else float(f"{number:.3g}" if number >= 1e-3 else f"{number:.2g}")
 
 

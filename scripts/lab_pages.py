@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bedside.lab import EXPERIMENTS
 
-MADE = "<!-- Made by scripts/make_docs.py: edit src/bedside/lab/{name}.py or examples/lab/{name}.py. -->\n\n"
+SOURCE = "src/bedside/lab/experiments/{name}.py"
+MADE = f"<!-- Made by scripts/make_docs.py: edit {SOURCE} or examples/lab/{{name}}.py. -->\n\n"
 
 
 def lab_pages(root: Path) -> dict[Path, str]:
@@ -25,7 +26,7 @@ def lab_table() -> str:
 
 
 def _page(root: Path, name: str) -> str:
-    source = ast.parse((root / f"src/bedside/lab/{name}.py").read_text(encoding="utf-8"))
+    source = ast.parse((root / SOURCE.format(name=name)).read_text(encoding="utf-8"))
     example = (root / f"examples/lab/{name}.py").read_text(encoding="utf-8")
     kept = root / "docs/pictures/lab"
     printed = (kept / f"{name}.txt").read_text(encoding="utf-8").rstrip()

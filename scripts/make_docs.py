@@ -129,8 +129,8 @@ def families_table(catalogue: Sequence[Rule]) -> str:
         families.setdefault(family(rule), []).append(f"[{rule.name}](rules/{rule.code}.md){preview}")
     rows = "\n".join(f"| {name} | {', '.join(rules)} |" for name, rules in families.items())
     previews = sum(rule.preview for rule in catalogue)
-    told = f"{plural(len(catalogue), 'rule')}" + (f", {previews} of them previews (*)" if previews else "") + "."
-    return f"{told}\n\n| family | this run shows … |\n|---|---|\n{rows}"
+    counts = f"{plural(len(catalogue), 'rule')}" + (f", {previews} of them previews (*)" if previews else "") + "."
+    return f"{counts}\n\n| family | this run shows … |\n|---|---|\n{rows}"
 
 
 def formats_sentence() -> str:

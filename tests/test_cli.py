@@ -243,7 +243,7 @@ def test_an_interrupt_is_quiet(tmp_path):
     reading = subprocess.Popen(
         [*BEDSIDE, "diagnose", str(long)],
         stderr=subprocess.PIPE,
-        # Whoever runs the tests in the background of a script has told his children to ignore the key.
+        # Whoever runs the tests in the background of a script makes its children ignore the key.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     _once_it_is_open(reading, long)
@@ -255,6 +255,6 @@ def test_an_interrupt_is_quiet(tmp_path):
 
 def test_a_terminal_that_knows_only_ascii_gets_the_words(bedside):
     env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    told = subprocess.run([*BEDSIDE, "diagnose", "sick.csv"], capture_output=True, env=env, check=False)
-    assert told.returncode == 1
-    assert b"NUM101 nonfinite-loss" in told.stdout
+    result = subprocess.run([*BEDSIDE, "diagnose", "sick.csv"], capture_output=True, env=env, check=False)
+    assert result.returncode == 1
+    assert b"NUM101 nonfinite-loss" in result.stdout

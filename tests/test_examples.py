@@ -105,9 +105,9 @@ def test_the_black_box_names_the_line_and_the_sample(tmp_path):
 
 
 def test_preflight_passes_a_healthy_classifier_and_finds_the_softmax():
-    told = printed("preflight.py")
-    assert " 0 failed" in told
-    assert "PRE102 loss-fits-output: cross_entropy takes scores" in told
+    result = printed("preflight.py")
+    assert " 0 failed" in result
+    assert "PRE102 loss-fits-output: cross_entropy takes scores" in result
 
 
 def test_two_ranks_know_the_whole_of_a_sharded_model(tmp_path):

@@ -121,9 +121,9 @@ def test_watching_follows_the_settings_while_the_run_is_alive(project, tmp_path)
     project('ignore = ["NUM"]\nmap = { score = "val/accuracy", noise = "-" }')
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    heard = []
+    recorded = []
     with bedside.watch(
-        model, optimizer, run_dir=tmp_path / "runs" / "b", quiet=True, on_finding=heard.append
+        model, optimizer, run_dir=tmp_path / "runs" / "b", quiet=True, on_finding=recorded.append
     ) as monitor:
         for step in range(60):
             optimizer.zero_grad()
@@ -131,7 +131,7 @@ def test_watching_follows_the_settings_while_the_run_is_alive(project, tmp_path)
             optimizer.step()
         monitor.log(score=0.5, noise=3.0)
         answer = monitor.diagnose()
-    assert not {"NUM101", "NUM102"} & {each.code for each in (*heard, *answer.findings)}
+    assert not {"NUM101", "NUM102"} & {each.code for each in (*recorded, *answer.findings)}
     run = bedside.load(tmp_path / "runs" / "b")
     assert "val/accuracy" in run.vitals
     assert not {"score", "noise"} & set(run.vitals)

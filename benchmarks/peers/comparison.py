@@ -71,10 +71,10 @@ def page(rows: Sequence[Row]) -> str:
             "",
             *(f"- `{name}`: {what}" for name, what in SCENARIOS.items()),
             "",
-            "## What each tool is told",
+            "## What each tool is given",
             "",
             *table(
-                ["tool", "version", "told", "trainings"],
+                ["tool", "version", "given", "trainings"],
                 [[tool, version(tool, rows), TOOLS[tool].fed, str(len(answers(tool, rows)))] for tool in tools],
             ),
             *failures(rows),

@@ -43,10 +43,10 @@ def by_label(task: Task) -> Task:
 
 
 def leaked(task: Task) -> Task:
-    def told(x: Tensor, y: Tensor) -> Tensor:
+    def result(x: Tensor, y: Tensor) -> Tensor:
         return torch.cat([x, 3.0 * F.one_hot(y, task.outputs)], 1)
 
-    return replace(task, x=told(task.x, task.y), val_x=told(task.val_x, task.val_y))
+    return replace(task, x=result(task.x, task.y), val_x=result(task.val_x, task.val_y))
 
 
 def by_hand(out: Tensor, y: Tensor) -> Tensor:

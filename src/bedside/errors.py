@@ -129,7 +129,7 @@ def _nobody_reads_stderr() -> bool:
     program its exit code when Python tries again at the end."""
     try:
         poll = select.poll()
-        poll.register(sys.stderr, 0)  # errors are told unasked
+        poll.register(sys.stderr, 0)  # errors are reported whether asked for or not
         return bool(poll.poll(0))
     except (OSError, ValueError, TypeError, AttributeError):  # no such stream, or no such call on this system
         return False

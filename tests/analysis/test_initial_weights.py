@@ -1,4 +1,4 @@
-"""Weights that were there before the first step are told from none, by their size per element."""
+"""Weights that were there before the first step are recognised by their size per element."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_a_difference_that_does_not_last_is_none():
     assert compare_runs(a_run(loss=noisy(FALLING, 0) + bump), a_run(loss=noisy(FALLING, 1))).verdict == "alike"
 
 
-def test_a_nan_in_one_of_them_is_a_parting_at_its_step():
+def test_a_nan_in_one_of_them_is_a_divergence_at_its_step():
     lost = [*noisy(FALLING, 0)[:400], *[math.nan] * 200]
     answer = compare_runs(a_run(loss=lost), a_run(loss=noisy(FALLING, 1)))
     assert (answer.first.key, answer.first.step) == ("loss", 400)
@@ -64,7 +64,7 @@ def test_runs_that_share_their_random_numbers_part_at_the_very_step():
     assert (answer.first.step, answer.first.exact) == (123, True)
 
 
-def test_rounding_that_adds_up_is_no_parting():
+def test_rounding_that_adds_up_is_no_divergence():
     losses = noisy(FALLING, 0)
     drifted = losses * (1 + np.linspace(0, 1e-4, 600))
     assert compare_runs(a_run(loss=losses), a_run(loss=drifted)).verdict == "alike"
@@ -86,7 +86,7 @@ def test_what_only_one_of_them_recorded_is_named_on_its_side():
     assert answer.only_b == ("lr",)
 
 
-def test_the_pictures_are_of_the_losses_and_of_what_parted_first():
+def test_the_pictures_are_of_the_losses_and_of_what_diverged_first():
     grown = noisy(FALLING, 2, 0.2) * np.where(np.arange(600) < 300, 1, 20)
     a = a_run(loss=noisy(FALLING, 0), lr=0.1, grad_norm={"front": grown}, val_loss=FALLING[::60])
     b = a_run(loss=noisy(FALLING, 1), lr=0.1, grad_norm={"front": noisy(FALLING, 3, 0.2)})
@@ -122,7 +122,7 @@ def test_recorded_runs_on_the_command_line(tmp_path, capsys):
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100
     said = " ".join(text.split())
-    assert "they part at step 0" in said
+    assert "they diverge at step 0" in said
     assert "first in lr: 0.1 in the first, 0.2 in the second" in said
     assert "optimizers.0.lr: 0.1 in the first, 0.2 in the second" in said
     assert cli.run(["compare", str(a), str(trained(tmp_path / "again"))]) == 0
@@ -138,7 +138,9 @@ def test_logs_of_other_tools_and_a_path_that_does_not_exist(tmp_path, monkeypatc
     for name, seed, factor in (("a.csv", 0, 1), ("b.csv", 1, 3)):
         rows = "".join(f"{step},{loss}\n" for step, loss in enumerate(noisy(FALLING, seed) * factor))
         (tmp_path / name).write_text("step,loss\n" + rows)
-    assert str(bedside.compare("a.csv", "b.csv")).startswith("a.csv beside b.csv · 600 and 600 steps · they part")
+    assert str(bedside.compare("a.csv", "b.csv")).startswith(
+        "a.csv compared with b.csv · 600 and 600 steps · they diverge"
+    )
     assert cli.run(["compare", "a.csv", "nowhere.csv"]) == 2
     assert "nowhere.csv does not exist." in capsys.readouterr().err
 
@@ -165,7 +167,7 @@ class TestBaseline:
         lost = [*noisy(FALLING, 0)[:400], *[math.nan] * 200]
         answer = bedside.diagnose(a_run(loss=lost), baseline=a_run(loss=noisy(FALLING, 1), name="good"))
         assert answer.primary.name == "nonfinite-loss"
-        assert "They part at step 400, first in loss" in str(answer)
+        assert "They diverge at step 400, first in loss" in str(answer)
 
     def test_on_the_command_line(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)

@@ -45,9 +45,9 @@ def test_processes_answer_as_one_does(forest):
 
 
 def test_progress_is_told_to_the_end(forest):
-    told = []
-    diagnose_all(find_runs(forest), Order(), workers=2, tell=lambda done, total: told.append((done, total)))
-    assert told == [(i, 13) for i in range(1, 14)]
+    result = []
+    diagnose_all(find_runs(forest), Order(), workers=2, tell=lambda done, total: result.append((done, total)))
+    assert result == [(i, 13) for i in range(1, 14)]
 
 
 def test_a_run_that_cannot_be_read_stops_nobody(forest):

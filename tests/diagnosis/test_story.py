@@ -1,4 +1,4 @@
-"""One story: what is linked to what, and which finding is told first."""
+"""One story: what is linked to what, and which finding comes first."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def finding(name, first, severity=Severity.WARNING, **rest):
     return Finding(name.upper(), name, severity, f"{name}.", rest.pop("confidence", 0.9), first, 999, **rest)
 
 
-def told(*found, steps=1000):
+def in_story(*found, steps=1000):
     return link_into_story(found, steps, TABLE)
 
 
 def primary(*found):
-    return next((each.name for each in told(*found) if each.primary), None)
+    return next((each.name for each in in_story(*found) if each.primary), None)
 
 
 def test_a_chain_has_its_first_cause_as_primary_and_names_the_others():
-    first, *rest = told(finding("nan", 300, Severity.ERROR), finding("loss", 200), finding("rate", 100))
+    first, *rest = in_story(finding("nan", 300, Severity.ERROR), finding("loss", 200), finding("rate", 100))
     assert (first.name, first.primary, first.causes) == ("loss", True, ())  # nothing links the rate to the loss itself
     assert {each.name: each.causes for each in rest} == {"nan": ("LOSS",), "rate": ()}
 
@@ -46,7 +46,7 @@ def test_a_warning_that_explains_an_error_comes_before_an_error_that_explains_no
 
 
 def test_a_cause_may_not_begin_after_its_effect():
-    assert told(finding("gradient", 100), finding("rate", 300))[1].causes == ()
+    assert in_story(finding("gradient", 100), finding("rate", 300))[1].causes == ()
 
 
 def test_rules_may_date_the_same_event_a_little_apart():
@@ -72,12 +72,12 @@ def test_a_circle_is_cut_where_time_says():
 
 
 def test_several_causes_are_all_named():
-    found = told(finding("gradient", 50), finding("rate", 10), finding("nan", 20))
+    found = in_story(finding("gradient", 50), finding("rate", 10), finding("nan", 20))
     assert next(each for each in found if each.name == "gradient").causes == ("NAN", "RATE")
 
 
 def test_a_note_is_neither_primary_nor_a_cause():
-    found = told(finding("rate", 0, Severity.NOTE), finding("gradient", 10))
+    found = in_story(finding("rate", 0, Severity.NOTE), finding("gradient", 10))
     assert [(each.name, each.primary, each.causes) for each in found] == [("gradient", True, ()), ("rate", False, ())]
     assert primary(finding("rate", 0, Severity.NOTE)) is None
 

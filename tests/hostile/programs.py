@@ -88,7 +88,7 @@ sys.exit(code)
 
 
 @dataclass(frozen=True)
-class Told:
+class Result:
     """What the command printed, how it ended, and what it took."""
 
     code: int
@@ -98,7 +98,7 @@ class Told:
     megabytes: int
 
 
-def command(*arguments: str | Path, timeout: float = 120) -> Told:
+def command(*arguments: str | Path, timeout: float = 120) -> Result:
     """The `bedside` command in a process of its own, measured."""
     began = time.monotonic()
     done = subprocess.run(
@@ -110,7 +110,7 @@ def command(*arguments: str | Path, timeout: float = 120) -> Told:
     )
     *err, megabytes = done.stderr.splitlines()
     took = time.monotonic() - began
-    return Told(done.returncode, done.stdout, "\n".join(err), took, int(megabytes.split()[0]))
+    return Result(done.returncode, done.stdout, "\n".join(err), took, int(megabytes.split()[0]))
 
 
 def a_healthy_table(path: Path) -> None:
@@ -118,7 +118,7 @@ def a_healthy_table(path: Path) -> None:
     path.write_text("step,loss\n" + "".join(f"{step},{2 / (1 + 0.1 * step)}\n" for step in range(200)))
 
 
-def is_a_three_line_error(told: Told) -> bool:
-    lines = told.err.splitlines()
+def is_a_three_line_error(result: Result) -> bool:
+    lines = result.err.splitlines()
     expected = len(lines) == 3 and lines[1].startswith("  Expected: ") and lines[2].startswith("  Try: ")
-    return told.code == 2 and expected and "bedside itself failed" not in told.err
+    return result.code == 2 and expected and "bedside itself failed" not in result.err

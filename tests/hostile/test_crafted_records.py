@@ -81,10 +81,10 @@ def test_a_crafted_record_is_refused_in_three_lines(tmp_path: Path, attack: str)
     with closing(sqlite3.connect(a_record(tmp_path / "run"))) as connection:
         REFUSED[attack](connection)
         connection.commit()
-    told = command("diagnose", tmp_path / "run", timeout=60)
-    assert is_a_three_line_error(told), told.err
-    assert told.megabytes < 300
-    assert told.seconds < 40
+    result = command("diagnose", tmp_path / "run", timeout=60)
+    assert is_a_three_line_error(result), result.err
+    assert result.megabytes < 300
+    assert result.seconds < 40
 
 
 @pytest.mark.parametrize("attack", TOLERATED)
@@ -92,10 +92,10 @@ def test_what_is_damaged_in_a_record_is_left_out(tmp_path: Path, attack: str) ->
     with closing(sqlite3.connect(a_record(tmp_path / "run"))) as connection:
         TOLERATED[attack](connection)
         connection.commit()
-    told = command("diagnose", tmp_path / "run", timeout=60)
-    assert told.code == 0, told.err
-    assert "run" in told.out
-    assert told.megabytes < 300
+    result = command("diagnose", tmp_path / "run", timeout=60)
+    assert result.code == 0, result.err
+    assert "run" in result.out
+    assert result.megabytes < 300
 
 
 def test_none_of_them_stops_the_healthy_run_beside_it(tmp_path: Path) -> None:
@@ -104,20 +104,20 @@ def test_none_of_them_stops_the_healthy_run_beside_it(tmp_path: Path) -> None:
             REFUSED[attack](connection)
             connection.commit()
     a_healthy_table(tmp_path / "good" / "log.csv")
-    told = command("diagnose", tmp_path, "--explain-names", timeout=200)
-    assert told.code == 0, told.err
-    assert "good/log.csv  healthy" in told.out
-    assert f"1 healthy, {len(REFUSED)} not readable" in told.out
-    assert told.megabytes < 300
+    result = command("diagnose", tmp_path, "--explain-names", timeout=200)
+    assert result.code == 0, result.err
+    assert "good/log.csv  healthy" in result.out
+    assert f"1 healthy, {len(REFUSED)} not readable" in result.out
+    assert result.megabytes < 300
 
 
 def test_a_record_cannot_be_hidden_behind_pipes_and_links(tmp_path: Path) -> None:
     path = a_record(tmp_path / "run")
     wal = path.with_name(path.name + "-wal")
     wal.symlink_to("/etc/passwd")
-    told = command("diagnose", tmp_path / "run", timeout=60)
-    assert is_a_three_line_error(told)
-    assert "not a plain file" in told.err
+    result = command("diagnose", tmp_path / "run", timeout=60)
+    assert is_a_three_line_error(result)
+    assert "not a plain file" in result.err
 
 
 def test_a_schema_that_is_no_text_is_refused_in_three_lines(tmp_path: Path) -> None:

@@ -50,13 +50,13 @@ def a_record(folder: Path) -> Path:
 def test_no_format_of_a_diagnosis_passes_an_escape(tmp_path: Path, format_: str, names: list[str]) -> None:
     folder = tmp_path / f"evil{EVIL}"
     folder.mkdir()
-    told = command("diagnose", a_log(folder / "log.csv"), a_record(folder / "run"), "--format", format_, *names)
-    assert told.code in (0, 1), told.err
-    assert not DANGEROUS.search(told.out), DANGEROUS.search(told.out)
-    assert not DANGEROUS.search(told.err)
-    assert "owned" in told.out, "the words are there, as text"
-    assert "cannot be read" not in told.err
-    assert "no log" not in told.err
+    result = command("diagnose", a_log(folder / "log.csv"), a_record(folder / "run"), "--format", format_, *names)
+    assert result.code in (0, 1), result.err
+    assert not DANGEROUS.search(result.out), DANGEROUS.search(result.out)
+    assert not DANGEROUS.search(result.err)
+    assert "owned" in result.out, "the words are there, as text"
+    assert "cannot be read" not in result.err
+    assert "no log" not in result.err
 
 
 def test_tables_comparisons_reports_and_errors_pass_none_either(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_tables_comparisons_reports_and_errors_pass_none_either(tmp_path: Path) 
         ["report", log, "-o", tmp_path / "report.html"],
     ]
     for call in calls:
-        told = command(*[str(each).replace("\0", "") for each in call])
-        assert "bedside itself failed" not in told.err, (call, told.err)
-        assert not DANGEROUS.search(told.out + told.err), (call, DANGEROUS.search(told.out + told.err))
+        result = command(*[str(each).replace("\0", "") for each in call])
+        assert "bedside itself failed" not in result.err, (call, result.err)
+        assert not DANGEROUS.search(result.out + result.err), (call, DANGEROUS.search(result.out + result.err))
     assert not DANGEROUS.search((tmp_path / "report.html").read_text())
 
 
@@ -128,17 +128,17 @@ def test_a_script_under_bedside_run_and_a_sink_that_fails_pass_none(tmp_path: Pa
     script.write_text(SCRIPT)
     folder = tmp_path / f"runs{EVIL}"
     call = [sys.executable, "-m", "bedside", "run", "--run-dir", folder, script, EVIL, how, tmp_path / "own"]
-    told = subprocess.run([str(each) for each in call], capture_output=True, text=True, errors="replace", timeout=120)
-    assert "owned" in told.stderr, told.stderr
-    assert not DANGEROUS.search(told.stdout + told.stderr), DANGEROUS.search(told.stdout + told.stderr)
+    result = subprocess.run([str(each) for each in call], capture_output=True, text=True, errors="replace", timeout=120)
+    assert "owned" in result.stderr, result.stderr
+    assert not DANGEROUS.search(result.stdout + result.stderr), DANGEROUS.search(result.stdout + result.stderr)
 
 
 def test_the_live_page_of_such_a_folder_passes_none(tmp_path: Path) -> None:
     folder = tmp_path / f"runs{EVIL}"
     a_record(folder / "run")
-    told = command("watch", folder / "run", "--once")
-    assert "owned" in told.out
-    assert not DANGEROUS.search(told.out + told.err)
+    result = command("watch", folder / "run", "--once")
+    assert "owned" in result.out
+    assert not DANGEROUS.search(result.out + result.err)
     process = subprocess.Popen(
         [sys.executable, "-m", "bedside.live.server", str(folder), str(os.getpid())], stderr=subprocess.PIPE, text=True
     )

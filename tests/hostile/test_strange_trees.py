@@ -46,10 +46,10 @@ def test_pipes_sockets_and_devices_in_a_tree_are_never_opened(tree: Path) -> Non
         listener.bind("socket.csv")
     finally:
         os.chdir(here)
-    told = command("diagnose", tree, timeout=60)
+    result = command("diagnose", tree, timeout=60)
     listener.close()
-    assert told.code == 0, told.err
-    assert "2 runs: 2 healthy." in told.out
+    assert result.code == 0, result.err
+    assert "2 runs: 2 healthy." in result.out
 
 
 def test_links_out_of_a_tree_are_not_followed(tree: Path, tmp_path: Path) -> None:
@@ -69,10 +69,10 @@ def test_links_out_of_a_tree_are_not_followed(tree: Path, tmp_path: Path) -> Non
         (tree / "split" / split).symlink_to(secret)
     (tree / "loop").symlink_to(tree)
     (tree / "again.csv").symlink_to(tree / "good" / "log.csv")  # inside, so it is a file of the tree
-    told = command("diagnose", tree, "--format", "json", "--fail-on", "never", timeout=60)
-    found = [each["run"] for each in json.loads(told.out)]
+    result = command("diagnose", tree, "--format", "json", "--fail-on", "never", timeout=60)
+    found = [each["run"] for each in json.loads(result.out)]
     assert sorted(each.removeprefix(f"{tree}/") for each in found) == ["again.csv", "fine/log.csv", "good/log.csv"]
-    assert "hunter2" not in told.out + told.err
+    assert "hunter2" not in result.out + result.err
 
 
 @pytest.mark.parametrize("kind", ["named pipe", "device", "socket"])
@@ -90,9 +90,9 @@ def test_what_is_no_file_ends_in_three_lines_when_it_is_named(tmp_path: Path, ki
         os.chdir(here)
         listener.close()
     for arguments in (["diagnose"], ["report", "-o", str(tmp_path / "report.html")]):
-        told = command(arguments[0], path, *arguments[1:], timeout=30)
-        assert is_a_three_line_error(told), told.err
-        assert f"is a {kind}" in told.err
+        result = command(arguments[0], path, *arguments[1:], timeout=30)
+        assert is_a_three_line_error(result), result.err
+        assert f"is a {kind}" in result.err
 
 
 def comet(path: Path, lines: int) -> None:
@@ -107,11 +107,11 @@ def comet(path: Path, lines: int) -> None:
 
 def test_a_comet_archive_of_hundreds_of_thousands_of_names_is_bounded(tmp_path: Path) -> None:
     comet(tmp_path / "many.zip", 300_000)
-    told = command("diagnose", tmp_path / "many.zip", "--fail-on", "never", timeout=100)
-    assert told.code in (0, 2), told.err
-    assert "bedside itself failed" not in told.err
-    assert told.megabytes < 300
-    assert told.seconds < 60
+    result = command("diagnose", tmp_path / "many.zip", "--fail-on", "never", timeout=100)
+    assert result.code in (0, 2), result.err
+    assert "bedside itself failed" not in result.err
+    assert result.megabytes < 300
+    assert result.seconds < 60
 
 
 def test_an_archive_that_lists_a_million_files_is_no_log(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_an_archive_that_lists_a_million_files_is_no_log(tmp_path: Path) -> None
         for i in range(30_000):
             archive.writestr(f"{i:050d}", b"")
         archive.writestr("messages.json", b"{}")
-    told = command("diagnose", tmp_path / "list.zip", timeout=30)
-    assert is_a_three_line_error(told), told.err
+    result = command("diagnose", tmp_path / "list.zip", timeout=30)
+    assert is_a_three_line_error(result), result.err
 
 
 @pytest.mark.parametrize("filler", ["holes", "commas", "one line"])
@@ -135,18 +135,18 @@ def test_a_table_of_two_gigabytes_is_bounded(tmp_path: Path, filler: str) -> Non
         with path.open("ab") as file:
             for _ in range(2**7):
                 file.write(b"1" * 2**20)
-    told = command("diagnose", path, "--fail-on", "never", timeout=100)
-    assert told.code == 0 or is_a_three_line_error(told), told.err
-    assert told.megabytes < 300
-    assert told.seconds < 60
+    result = command("diagnose", path, "--fail-on", "never", timeout=100)
+    assert result.code == 0 or is_a_three_line_error(result), result.err
+    assert result.megabytes < 300
+    assert result.seconds < 60
 
 
 def test_a_folder_of_settings_that_are_too_large_or_too_deep_is_told_in_three_lines(tmp_path: Path) -> None:
     a_healthy_table(tmp_path / "log.csv")
     for text in ("select = " + "[" * 50_000, "#" * 2**22, 'map = "\x00"'):
         (tmp_path / "bedside.toml").write_text(text)
-        told = command("diagnose", tmp_path / "log.csv", timeout=30)
-        assert is_a_three_line_error(told), told.err
+        result = command("diagnose", tmp_path / "log.csv", timeout=30)
+        assert is_a_three_line_error(result), result.err
     shutil.rmtree(tmp_path)
 
 
@@ -163,6 +163,6 @@ def test_a_database_with_a_view_of_parameters_ends(tmp_path: Path) -> None:
             INSERT INTO metrics VALUES ('loss', 1.0, 1, 'a', 3, 0);"""
         )
         database.commit()
-    told = command("diagnose", path, timeout=60)
-    assert told.code in (0, 1) or is_a_three_line_error(told), told.err
-    assert told.megabytes < 300
+    result = command("diagnose", path, timeout=60)
+    assert result.code in (0, 1) or is_a_three_line_error(result), result.err
+    assert result.megabytes < 300

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bedside.incident.buffers import BuffersBefore
-from bedside.incident.capture import Training, Trigger, capture
+from bedside.incident.capture.buffers import BuffersBefore
+from bedside.incident.capture.capture import Training, Trigger, capture
+from bedside.incident.capture.micro_batches import MicroBatches
 from bedside.incident.folder import write
 from bedside.incident.incident import Incident, load
-from bedside.incident.micro_batches import MicroBatches
 
 NONFINITE = Trigger("nonfinite gradient", "the gradient is not finite.")
 ENOUGH = 10**9

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import bedside
 from bedside.errors import NoSuchPath, NotARun
 from bedside.incident import BlackBox, load
-from bedside.incident.matching import CannotReplay
+from bedside.incident.replay.matching import CannotReplay
 
 
 @pytest.fixture

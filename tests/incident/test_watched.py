@@ -358,7 +358,7 @@ def test_a_copy_of_the_model_does_not_need_bedside(tmp_path):
 
 
 def test_evaluations_and_unused_forwards_do_not_pile_up(tmp_path, made):
-    from bedside.incident.micro_batches import MAX_CALLS
+    from bedside.incident.capture.micro_batches import MAX_CALLS
 
     model, optimizer = made
     with bedside.watch(model, optimizer, run_dir=tmp_path / "run", black_box=True, quiet=True) as monitor:

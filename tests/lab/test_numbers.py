@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from bedside import lab
 from bedside.errors import BadModel, BadOption
 from bedside.lab import schedules
-from bedside.lab.gradient_noise import noise_scale
+from bedside.lab.experiments.gradient_noise import noise_scale
 from bedside.testing import a_run
 
 

@@ -35,8 +35,8 @@ def ends_well(path, **options):
     error = None
     try:
         load(path, **options)
-    except BedsideError as told:
-        error = told
+    except BedsideError as result:
+        error = result
     assert error is None or len(str(error).splitlines()) == 3
 
 

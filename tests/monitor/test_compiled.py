@@ -94,8 +94,8 @@ def test_a_compiled_model_is_heard_and_nothing_changes(way, tmp_path):
     run = open_run(tmp_path / "run")
     assert not run.events_of("switched_off")
     assert not run.events_of("blind")
-    heard = run.series("activation_rms", "one")
-    assert len(heard) == 3, "of eight sampled steps: the first, the second and the fourth"
+    recorded = run.series("activation_rms", "one")
+    assert len(recorded) == 3, "of eight sampled steps: the first, the second and the fourth"
     assert run.series("zero_fraction", "relu").last > 0.2
     assert len(run.series("alive_units", "relu")) == 3
     assert run.series("eval_mode").values.max() == 0

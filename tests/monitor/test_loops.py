@@ -161,7 +161,7 @@ def test_two_optimizers_on_one_model_step_in_rounds(tmp_path):
     model = nn.ModuleDict({"g": nn.Linear(4, 4), "d": nn.Linear(4, 1)})
     opt_g = torch.optim.Adam(model["g"].parameters(), lr=1e-3)
     opt_d = torch.optim.SGD(model["d"].parameters(), lr=1e-2)
-    heard = []
+    seen = []
 
     def body(step):
         noise = torch.randn(8, 4)
@@ -173,15 +173,15 @@ def test_two_optimizers_on_one_model_step_in_rounds(tmp_path):
         opt_g.zero_grad()
         loss_g = -model["d"](model["g"](noise)).mean()
         loss_g.backward()
-        heard.append((loss_d.item(), loss_g.item(), grad_d, norm([p.grad for p in model["g"].parameters()])))
+        seen.append((loss_d.item(), loss_g.item(), grad_d, norm([p.grad for p in model["g"].parameters()])))
         opt_g.step()
 
     run = loop(model, [opt_d, opt_g], tmp_path, body)
     assert run.steps == 6
-    np.testing.assert_allclose(run.series("loss", "optimizer_0").values, [h[0] for h in heard], rtol=1e-6)
-    np.testing.assert_allclose(run.series("loss", "optimizer_1").values, [h[1] for h in heard], rtol=1e-6)
-    np.testing.assert_allclose(run.series("grad_norm", "d").values, [h[2] for h in heard], rtol=1e-5)
-    np.testing.assert_allclose(run.series("grad_norm", "g").values, [h[3] for h in heard], rtol=1e-5)
+    np.testing.assert_allclose(run.series("loss", "optimizer_0").values, [h[0] for h in seen], rtol=1e-6)
+    np.testing.assert_allclose(run.series("loss", "optimizer_1").values, [h[1] for h in seen], rtol=1e-6)
+    np.testing.assert_allclose(run.series("grad_norm", "d").values, [h[2] for h in seen], rtol=1e-5)
+    np.testing.assert_allclose(run.series("grad_norm", "g").values, [h[3] for h in seen], rtol=1e-5)
     assert run.series("lr").last == 1e-2
     assert run.series("lr", "group_1").last == 1e-3
 

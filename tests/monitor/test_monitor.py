@@ -100,14 +100,14 @@ def test_diagnose_works_at_any_time_and_after_close(tmp_path):
 
 def test_an_alarm_is_one_line_on_stderr_once_and_reaches_the_callback(tmp_path, capsys):
     model, optimizer = a_pair()
-    heard = []
-    monitor = bedside.watch(model, optimizer, run_dir=tmp_path / "run", on_finding=heard.append)
+    seen = []
+    monitor = bedside.watch(model, optimizer, run_dir=tmp_path / "run", on_finding=seen.append)
     steps(model, optimizer, 40)
     steps(model, optimizer, 60, loss_factor=float("nan"))
     lines = [line for line in capsys.readouterr().err.splitlines() if "nonfinite-loss" in line]
     assert len(lines) == 1
     assert lines[0].startswith("bedside: NUM101 nonfinite-loss: The loss is NaN since step 40")
-    assert [f.code for f in heard].count("NUM101") == 1
+    assert [f.code for f in seen].count("NUM101") == 1
     monitor.close()
     assert "NUM101 nonfinite-loss" in capsys.readouterr().err  # the report at the end
     alarms = bedside.load(tmp_path / "run").events_of("alarm")

@@ -104,7 +104,7 @@ def test_two_monitors_share_the_patches_and_the_last_one_removes_them(tmp_path):
     assert torch.autograd.backward is not original
     pairs[1][2].close()
     assert torch.autograd.backward is original
-    for name in "ab":  # each heard its own loss only
+    for name in "ab":  # each recorded its own loss only
         assert len(open_run(tmp_path / name).loss) == 1
         assert open_run(tmp_path / name).series("micro_batches").values.tolist() == [1.0]
 

@@ -29,6 +29,20 @@ SPELLINGS = {
     "val/pile/loss": "val/loss/pile", "eval/c4/loss": "val/loss/c4",
     "temperature": "temperature", "my_number": "my_number", "entropy_bonus": "entropy_bonus",
     "kl_loss": "part/kl_loss", "train_recon_loss": "part/recon_loss",
+    "vali_loss": "val/loss", "Vali Loss": "val/loss", "heldout_loss": "val/loss", "held_out/loss": "val/loss",
+    "held-out loss": "val/loss", "cv_loss": "val/loss", "xval_loss": "val/loss", "crossval_loss": "val/loss",
+    "valid_1's l2": "val/1_l2", "valid_0's binary_logloss": "val/loss", "eval-logloss": "val/loss",
+    "validation-rmse": "val/rmse", "test-mlogloss": "val/loss", "val_loss_epoch": "val/loss",
+    "epoch_val_acc": "val/accuracy", "test.loss": "val/loss", "loss(val)": "val/loss", "loss [val]": "val/loss",
+    "val|loss": "val/loss", "val:loss": "val/loss", "devLoss": "val/loss", "avg_val_loss": "val/loss",
+    "loss/val/total": "val/loss", "validation loss (epoch)": "val/loss", "dev_ppl": "val/perplexity",
+    "lm loss validation": "val/loss", "lm loss validation PPL": "val/perplexity", "Val/Acc@1": "val/accuracy",
+    "val_hit@10": "val/hit_top10", "metrics/mAP50(B)": "train/map50_b", "train/box_loss": "part/box_loss",
+    "val/box_loss": "val/loss", "eval/mean_reward": "val/mean_reward", "eval/rewards/mean": "val/mean/rewards",
+    "rollout/ep_rew_mean": "train/rollout_ep_rew_mean", "val_iou_epoch": "val/iou", "mae_val": "val/mae",
+    "val_sparse_categorical_accuracy": "val/sparse_categorical_accuracy", "val bits per byte": "val/bits_per_byte",
+    "best_val_acc": "best_val_acc", "eval_runtime": "eval_runtime", "tokens_per_second": "tokens_per_second",
+    "val_loss/dataloader_idx_1": "val/loss/dataloader_idx_1", "train_loss_epoch": "loss_epoch",
 }  # fmt: skip
 STEPS = 6
 VALUES = [3.0, 2.5, 2.0, 1.75, 1.5, 1.25]
@@ -56,8 +70,8 @@ def table(tmp_path, columns):
     return bedside.load(file)
 
 
-def test_there_are_sixty_spellings():
-    assert len(SPELLINGS) >= 60
+def test_there_are_a_hundred_spellings():
+    assert len(SPELLINGS) >= 100
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -109,6 +123,27 @@ def test_overfitting_is_found_whatever_the_validation_loss_is_called(tmp_path, n
                 monitor.log({name: RISING[step // 20]})
         found = monitor.diagnose()
     assert "overfitting" in [each.name for each in found.findings]
+
+
+# Names that only their neighbours explain, and the losses that they imply.
+TOGETHER = {
+    ("val_ppl",): {"val/perplexity", "val/loss"},
+    ("eval/c4/loss", "eval/pile/loss"): {"val/loss/c4", "val/loss/pile", "val/loss"},
+    ("val_set_a_loss", "val_set_a_acc"): {"val/loss/set_a", "val/accuracy/set_a", "val/loss"},
+    ("val_loss_epoch", "val_loss_step"): {"val/loss", "val_loss_step"},
+    ("val/box_loss", "val/cls_loss"): {"val/box_loss", "val/cls_loss"},
+    ("test_loss", "test_ppl"): {"val/loss", "val/perplexity"},
+}
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
+def test_names_that_are_logged_together_are_the_same_series(tmp_path, names):
+    live = watched(tmp_path, lambda monitor, step: monitor.log(dict.fromkeys(names, VALUES[step])))
+    file = table(tmp_path, dict.fromkeys(names, VALUES))
+    for run in (live, file):
+        assert {key for key in run if key.startswith(("val", "test"))} == TOGETHER[names]
+    for key in TOGETHER[names]:
+        assert live[key].values.tolist() == file[key].values.tolist()
 
 
 def test_test_and_validation_stay_two(tmp_path):

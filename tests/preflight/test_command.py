@@ -39,9 +39,9 @@ def program(tmp_path, monkeypatch):
 
 def test_a_healthy_training_exits_with_zero(program, capsys):
     assert run(["preflight", f"{program}:setup"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Preflight of Linear, fast depth\n")
-    assert " 0 failed" in told
+    result = capsys.readouterr().out
+    assert result.startswith("Preflight of Linear, fast depth\n")
+    assert " 0 failed" in result
 
 
 def test_a_module_and_what_is_wrong_with_it(program, capsys):
@@ -52,9 +52,9 @@ def test_a_module_and_what_is_wrong_with_it(program, capsys):
 
 def test_json_and_numbers(program, capsys):
     assert run(["preflight", f"{program}:setup", "--format", "json", "--ignore", "PRE106"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["passed"] is True
-    assert "PRE106" not in [each["code"] for each in told["checks"]]
+    result = json.loads(capsys.readouterr().out)
+    assert result["passed"] is True
+    assert "PRE106" not in [each["code"] for each in result["checks"]]
     assert run(["preflight", f"{program}:setup", "-v", "--select", "PRE104"]) == 0
     assert "label entropy" in capsys.readouterr().out
 

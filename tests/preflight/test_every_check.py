@@ -13,9 +13,9 @@ import pytest
 
 from bedside.finding import Finding, NotExamined
 from bedside.preflight import checks
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks import CATALOGUE
-from bedside.preflight.testing import a_setup, examples, loader
+from bedside.preflight.example_setup import a_setup, examples, loader
 from bedside.rules import CATALOGUE as RULES
 from bedside.rules.page import SECTIONS, page
 

@@ -137,10 +137,10 @@ def test_results_print_serialise_and_have_a_truth():
     assert [each.code for each in bad.failed] == ["PRE102"]
     assert str(bad).splitlines()[1].startswith("FAILED       PRE102 loss-fits-output: cross_entropy takes scores")
     assert "→ Drop the softmax" in str(bad)
-    told = json.loads(json.dumps(bad.to_json(), allow_nan=False))
-    assert told["passed"] is False
-    assert told["findings"][0]["try"] == list(bad.failed[0].try_)
-    assert told["checks"][0]["status"] == "failed"
+    answer = json.loads(json.dumps(bad.to_json(), allow_nan=False))
+    assert answer["passed"] is False
+    assert answer["findings"][0]["try"] == list(bad.failed[0].try_)
+    assert answer["checks"][0]["status"] == "failed"
     assert "made by softmax" in bad.to_text(verbose=True)
     assert "<pre>" in bad._repr_html_()
 

@@ -15,8 +15,8 @@ def test_consequences_of_consequences_are_folded_in_order_of_onset(sick):
 def test_every_finding_is_told_exactly_once(sick, previews, hostile):
     for each in (sick, previews, hostile):
         whole = story(each)
-        told = [f for c in whole.chapters for f in (c.finding, *c.consequences)] + list(whole.notes)
-        assert sorted(map(str, told)) == sorted(map(str, each.findings))
+        result = [f for c in whole.chapters for f in (c.finding, *c.consequences)] + list(whole.notes)
+        assert sorted(map(str, result)) == sorted(map(str, each.findings))
 
 
 def test_a_note_that_follows_from_a_finding_is_told_beneath_it(sick):

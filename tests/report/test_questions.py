@@ -63,10 +63,10 @@ def test_json_has_it_at_the_end_with_the_test_as_data(open_question):
 
 def test_html_and_markdown_escape_what_comes_from_the_log(open_question):
     evil = "<script>alert(1)</script>"
-    told = open_question(asked(evil=evil))
-    assert evil not in diagnosis_to_html(told)
-    assert evil not in diagnosis_to_markdown(told)
-    assert "&lt;script&gt;" in diagnosis_to_html(told)
+    result = open_question(asked(evil=evil))
+    assert evil not in diagnosis_to_html(result)
+    assert evil not in diagnosis_to_markdown(result)
+    assert "&lt;script&gt;" in diagnosis_to_html(result)
 
 
 def test_html_is_open_for_a_problem_and_folded_when_all_is_well(open_question):
@@ -78,8 +78,8 @@ def test_what_happened_around_the_onset_is_one_line(sick):
     from dataclasses import replace
 
     first, *rest = sick.findings
-    told = replace(sick, findings=(first.with_(around=("warm-up ended (lr 0.003)", "epoch 2 began")), *rest))
-    assert "Around step 150: warm-up ended (lr 0.003), epoch 2 began." in str(told)
-    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in told.to_text(verbose=True)
-    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in diagnosis_to_html(told)
-    assert told.to_json()["findings"][0]["around"] == ["warm-up ended (lr 0.003)", "epoch 2 began"]
+    result = replace(sick, findings=(first.with_(around=("warm-up ended (lr 0.003)", "epoch 2 began")), *rest))
+    assert "Around step 150: warm-up ended (lr 0.003), epoch 2 began." in str(result)
+    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in result.to_text(verbose=True)
+    assert "around step 150: warm-up ended (lr 0.003), epoch 2 began" in diagnosis_to_html(result)
+    assert result.to_json()["findings"][0]["around"] == ["warm-up ended (lr 0.003)", "epoch 2 began"]

@@ -22,8 +22,8 @@ def test_a_verbose_report_reads_as_it_did(name, request, snapshot):
 @pytest.mark.parametrize("name", [*REPORTS, "hostile"])
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_line_is_wider_than_asked_for(name, width, request):
-    told = request.getfixturevalue(name)
-    text = diagnosis_to_text(told, width) + "\n" + diagnosis_to_text(told, width, verbose=True)
+    result = request.getfixturevalue(name)
+    text = diagnosis_to_text(result, width) + "\n" + diagnosis_to_text(result, width, verbose=True)
     assert [line for line in text.splitlines() if len(line) > width] == []
 
 
@@ -65,9 +65,9 @@ def test_a_healthy_report_is_short(healthy):
 def test_a_consequence_is_told_beneath_its_cause_in_one_line(sick):
     assert "  Which led to LOS104 stalled-loss." in str(sick).splitlines()
     lines = sick.to_text(verbose=True).splitlines()
-    [told] = [line for line in lines if "LOS104" in line]
-    assert told.startswith("    → LOS104 stalled-loss, since step 300: ")
-    assert lines[lines.index(told) - 1] == "  Which led to:"
+    [result] = [line for line in lines if "LOS104" in line]
+    assert result.startswith("    → LOS104 stalled-loss, since step 300: ")
+    assert lines[lines.index(result) - 1] == "  Which led to:"
 
 
 def test_what_was_not_examined_is_grouped_by_what_is_missing(sick):

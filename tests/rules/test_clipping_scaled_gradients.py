@@ -4,9 +4,9 @@ from bedside.rules.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.testing import a_run
 
 
-def check(optimizer="SGD", heard=True):
+def check(optimizer="SGD", recorded=True):
     events = [Event(0, "coverage")]
-    if heard:
+    if recorded:
         events.append(Event(50, "clipped_scaled", {"first_step": 1, "count": 50, "max_norm": 1.0}))
     config = {"optimizers": [{"name": optimizer}]}
     return clipping_scaled_gradients.check(a_run(loss=1.0, loss_scale=1024.0, events=events, config=config))
@@ -24,4 +24,4 @@ def test_warns_when_the_optimizer_divides_the_scale_out_again():
 
 
 def test_stays_silent_when_gradients_were_unscaled():
-    assert not check(heard=False)
+    assert not check(recorded=False)

@@ -13,8 +13,8 @@ def check(count=4, confirmed=4, passes=4, forwards=10, apart=50, affected=("Drop
         "steps_between": apart,
         "mode_dependent": list(affected),
     }
-    heard = Event(199, "validation_in_train_mode", data)
-    return evaluating_in_train_mode.check(a_run(loss=1.0, steps=200, eval_mode=0.0, events=[heard]))
+    recorded = Event(199, "validation_in_train_mode", data)
+    return evaluating_in_train_mode.check(a_run(loss=1.0, steps=200, eval_mode=0.0, events=[recorded]))
 
 
 def test_speaks_when_a_logged_evaluation_ran_in_train_mode():

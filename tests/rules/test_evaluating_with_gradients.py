@@ -6,8 +6,8 @@ from bedside.testing import a_run
 
 def check(count, confirmed=0):
     facts = {"first_step": 9, "count": count, "confirmed": confirmed, "passes": count}
-    heard = Event(99, "validation_with_gradients", facts)
-    return evaluating_with_gradients.check(a_run(loss=1.0, eval_mode=0.0, events=[heard]))
+    recorded = Event(99, "validation_with_gradients", facts)
+    return evaluating_with_gradients.check(a_run(loss=1.0, eval_mode=0.0, events=[recorded]))
 
 
 def test_warns_when_passes_that_were_evaluated_keep_their_graph():

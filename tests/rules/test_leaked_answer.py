@@ -44,15 +44,15 @@ def test_cannot_tell_from_a_log():
 
 
 def test_speaks_when_a_column_orders_the_targets():
-    told = {"columns": 1, "first": 7, "of": 12, "examples": 256}
-    run = a_run(loss=0.1, events=[Event(0, "coverage"), Event(3, "target_in_input", told)])
+    data = {"columns": 1, "first": 7, "of": 12, "examples": 256}
+    run = a_run(loss=0.1, events=[Event(0, "coverage"), Event(3, "target_in_input", data)])
     [found] = leaked_answer.check(run)
     assert "Column 7 of the 12 inputs" in found.message
 
 
 def in_place(same, asked=512, kinds=40):
-    told = {"asked": asked, "same": same, "kinds": kinds, "padded": 0.0}
-    looks = [Event(step, "answers_in_place", told) for step in range(3)]
+    data = {"asked": asked, "same": same, "kinds": kinds, "padded": 0.0}
+    looks = [Event(step, "answers_in_place", data) for step in range(3)]
     return leaked_answer.check(a_run(loss=0.1, events=[Event(0, "coverage"), *looks]))
 
 
@@ -71,8 +71,8 @@ def test_stays_silent_when_a_handful_of_tokens_agree():
 
 
 def beside_a_source(loss):
-    told = {"asked": 512, "same": 1.0, "kinds": 40, "padded": 0.0, "beside": True}
-    looks = [Event(step, "answers_in_place", told) for step in range(3)]
+    data = {"asked": 512, "same": 1.0, "kinds": 40, "padded": 0.0, "beside": True}
+    looks = [Event(step, "answers_in_place", data) for step in range(3)]
     return leaked_answer.check(a_run(loss=loss, events=[Event(0, "coverage"), *looks]))
 
 

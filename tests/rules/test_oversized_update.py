@@ -101,18 +101,18 @@ def test_stays_silent_when_units_died_of_something_else():
 
 def test_first_steps_of_weights_that_began_at_zero_replace_nothing():
     weights = [Parameter("weight", "", 640, gradient_steps=100, watched_steps=100)]
-    told = {"lr": 1e-3, "relative_update_norm": BURST + [0.01] * 95, "parameters": weights}
+    vitals = {"lr": 1e-3, "relative_update_norm": BURST + [0.01] * 95, "parameters": weights}
     slow = list(np.geomspace(2.3, 1.4, 100))
-    assert oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 3.0}, **told))
-    assert not oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 0.0}, **told))
+    assert oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 3.0}, **vitals))
+    assert not oversized_update.check(a_run(loss=slow, config={"initial_param_norm": 0.0}, **vitals))
 
 
 def test_a_nan_that_comes_long_after_the_loss_has_come_down_has_another_cause():
     fall = list(np.geomspace(2.3, 0.1, 200))
-    told = {"lr": 0.03, "relative_update_norm": BURST + [0.01] * 295}
-    [found] = oversized_update.check(a_run(loss=fall + [math.nan] * 100, **told))
+    vitals = {"lr": 0.03, "relative_update_norm": BURST + [0.01] * 295}
+    [found] = oversized_update.check(a_run(loss=fall + [math.nan] * 100, **vitals))
     assert found.severity == Severity.NOTE
-    [found] = oversized_update.check(a_run(loss=fall[:10] + [math.nan] * 290, **told))
+    [found] = oversized_update.check(a_run(loss=fall[:10] + [math.nan] * 290, **vitals))
     assert found.severity == Severity.ERROR
 
 

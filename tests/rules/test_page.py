@@ -18,10 +18,10 @@ class Limits:
 
 
 def test_limits_carry_their_origin_from_the_comment_beside_or_above():
-    told = {each.name: (each.value, each.origin) for each in limits_of(Limits())}
-    assert told["ratio"] == ("1e-4", "healthy runs stay above it")
-    assert told["window"] == ("5,000", "long enough to see past one quiet batch, short enough for a live run")
-    assert told["bare"] == ("1", "not stated")
+    result = {each.name: (each.value, each.origin) for each in limits_of(Limits())}
+    assert result["ratio"] == ("1e-4", "healthy runs stay above it")
+    assert result["window"] == ("5,000", "long enough to see past one quiet batch, short enough for a live run")
+    assert result["bare"] == ("1", "not stated")
 
 
 @pytest.mark.parametrize("rule", CATALOGUE, ids=lambda rule: rule.code)

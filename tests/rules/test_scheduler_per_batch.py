@@ -44,9 +44,9 @@ def test_stays_silent_on_cosine_linear_and_constant_rates():
 
 
 def three_epochs_a_hundred_steps(factor, config=None):
-    """Stepped per batch; the end of each epoch is told, after 30 steps."""
-    told = [Event(29, "epoch", {"epoch": 0.0})]
-    return scheduler_per_batch.check(a_run(loss=2.0, lr=0.1 * factor ** np.arange(34), events=told, config=config))
+    """Stepped per batch; the end of each epoch is logged, after 30 steps."""
+    reported = [Event(29, "epoch", {"epoch": 0.0})]
+    return scheduler_per_batch.check(a_run(loss=2.0, lr=0.1 * factor ** np.arange(34), events=reported, config=config))
 
 
 def test_speaks_when_the_second_epoch_begins_at_a_fraction_of_the_rate():

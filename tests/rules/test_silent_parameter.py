@@ -76,6 +76,6 @@ def test_speaks_when_one_parameter_of_a_living_module_has_a_gradient_of_zero():
 
 def test_stays_silent_when_it_woke_up_later():
     cell = [Parameter("cell.w_hh", "cell", 64, gradient_steps=90, watched_steps=90)]
-    told = [Event(19, "zero_gradients", {"names": ["cell.w_hh"], "looks": 20})]
-    told += [Event(49, "zero_gradients", {"names": [], "looks": 50})]
-    assert not silent_parameter.check(a_run(loss=[1.0] * 90, parameters=cell, events=told))
+    reported = [Event(19, "zero_gradients", {"names": ["cell.w_hh"], "looks": 20})]
+    reported += [Event(49, "zero_gradients", {"names": [], "looks": 50})]
+    assert not silent_parameter.check(a_run(loss=[1.0] * 90, parameters=cell, events=reported))

@@ -57,6 +57,6 @@ def test_speaks_of_a_sum_of_cross_entropies():
 
 
 def test_is_not_examined_where_another_term_is_added_to_the_cross_entropy():
-    told = wrong_initial_loss.examine(adding_up("NllLoss", "Sub"))
-    assert isinstance(told, NotExamined)
-    assert "adds 1 other term to its cross-entropy" in str(told)
+    result = wrong_initial_loss.examine(adding_up("NllLoss", "Sub"))
+    assert isinstance(result, NotExamined)
+    assert "adds 1 other term to its cross-entropy" in str(result)

@@ -25,14 +25,14 @@ def typed(capfd, tmp_path, monkeypatch):
 
 
 def test_the_list_has_every_specimen(typed):
-    code, told, _ = typed("list")
+    code, result, _ = typed("list")
     assert code == 0
-    assert all(each.name in told for each in ZOO)
+    assert all(each.name in result for each in ZOO)
 
 
 def test_a_run_is_shown_while_it_trains_and_diagnosed_and_can_be_kept(typed, tmp_path):
-    _, told, _ = typed("run", QUICK, "--severity", "severe", "-o", "kept")
-    assert "undersized-update" in told
+    _, result, _ = typed("run", QUICK, "--severity", "severe", "-o", "kept")
+    assert "undersized-update" in result
     assert (tmp_path / "kept" / "rank0.sqlite").exists()
 
 

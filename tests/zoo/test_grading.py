@@ -109,11 +109,11 @@ def test_the_summary_counts_sick_and_healthy_apart():
         Row("one", "healthy", 100, 300, false_alarms="loss-spike"),
         Row("two", "healthy", 100, 300),
     ]
-    told = {name: str(share) for name, share in shares(rows).items()}
-    assert told["caught"] == "1/2 (50 %)"
-    assert told["caught by a preview only"] == "1/2 (50 %)"
-    assert told["in time"] == "1/1 (100 %)"
-    assert told["false alarms"] == "1/2 (50 %)"
+    result = {name: str(share) for name, share in shares(rows).items()}
+    assert result["caught"] == "1/2 (50 %)"
+    assert result["caught by a preview only"] == "1/2 (50 %)"
+    assert result["in time"] == "1/1 (100 %)"
+    assert result["false alarms"] == "1/2 (50 %)"
     assert [(each.specimen, each.caught, each.false_alarms) for each in lines(rows)] == [
         ("one", "1/2", "1/1"),
         ("two", "", "0/1"),

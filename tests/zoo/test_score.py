@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.zoo.curves import write_gallery
+from bedside.zoo.cards import write_gallery
 from bedside.zoo.score import ON_SHOW, TABLE, read, rows_of, worse
 from bedside.zoo.specimens import ZOO, find_specimen
 from bedside.zoo.summary import TARGETS, shares

@@ -13,5 +13,5 @@ def clips_by_value(run: Run) -> bool:
     >>> clips_by_value(a_run(loss=1.0, events=[Event(3, "clipping", {"by": "value"})])), clips_by_value(a_run(loss=1.0))
     (True, False)
     """
-    told = run.events_of("clipping")
-    return bool(told) and told[-1].data.get("by") == "value"
+    events = run.events_of("clipping")
+    return bool(events) and events[-1].data.get("by") == "value"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
-from bedside.analysis.task_changes import task_changed
+from bedside.analysis.near_task_change import task_changed
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import EFFECTIVE_LR, LR, PARAM_NORM, UPDATE_NORM

@@ -6,7 +6,7 @@ import click
 
 from bedside.commands.choice import OneOf, settings_options
 
-PART = 1  # exit code, as `diff` has it
+DIVERGED = 1  # exit codes as `diff` has them
 UNCLEAR = 2
 
 
@@ -14,7 +14,7 @@ UNCLEAR = 2
 @click.argument("a")
 @click.argument("b")
 @click.option(
-    "--format", "format_", type=OneOf(["text", "json"]), default="text", show_default=True, help="How to tell it."
+    "--format", "format_", type=OneOf(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 @settings_options
 @click.pass_context
@@ -22,7 +22,7 @@ def compare(ctx: click.Context, a: str, b: str, format_: str, config: str | None
     """Say from which step on two runs differ for good, in which vital and module first, and what was set differently.
 
     A and B are runs of bedside's own or logs that other tools wrote. Exits with 0 when they are alike, 1 when they
-    part, 2 when they could not be compared.
+    diverge, 2 when they could not be compared.
     """
     from bedside.api import compare as side_by_side
 
@@ -36,4 +36,4 @@ def compare(ctx: click.Context, a: str, b: str, format_: str, config: str | None
         from bedside.report.screen import show, width
 
         show(comparison_lines(answer, width()))
-    ctx.exit({"alike": 0, "they part": PART}.get(answer.verdict, UNCLEAR))
+    ctx.exit({"alike": 0, "they diverge": DIVERGED}.get(answer.verdict, UNCLEAR))

@@ -28,7 +28,7 @@ FINDINGS = 1  # exit code: something at or above --fail-on
     type=OneOf(["text", "json", "markdown", "github"]),
     default="text",
     show_default=True,
-    help="How to tell it.",
+    help="How to print it.",
 )
 @click.option(
     "--fail-on",

@@ -28,11 +28,11 @@ def lab(name: str | None, format_: str) -> None:
     if format_ == "json":
         import json
 
-        click.echo(json.dumps([{"name": each, "sentence": told} for each, told in EXPERIMENTS.items()], indent=2))
+        click.echo(json.dumps([{"name": each, "sentence": asks} for each, asks in EXPERIMENTS.items()], indent=2))
         return
     width = max(map(len, EXPERIMENTS))
-    for each, told in EXPERIMENTS.items():
-        click.echo(f"{each:<{width}}  {told}.")
+    for each, asks in EXPERIMENTS.items():
+        click.echo(f"{each:<{width}}  {asks}.")
     click.echo("\nEach puts everything back. How one is called: bedside lab NAME")
 
 

@@ -22,6 +22,6 @@ def mcp(folder: str) -> None:
             expected="the extra `mcp`; `bedside diagnose --format json` gives the same answers without it",
             try_="pip install 'bedside[mcp]'",
         )
-    from bedside.mcp.server import serve
+    from bedside.mcp.tool_server import serve
 
     serve(folder)

@@ -39,8 +39,8 @@ class Comparison:
     b: str
     steps: tuple[int, int]
     divergences: tuple[Divergence, ...]
-    first: Divergence | None  # what parted first; of several at the same time, what comes first in a step
-    alike: tuple[str, ...]  # series that were compared and did not part
+    first: Divergence | None  # what diverged first; of several at the same time, what comes first in a step
+    alike: tuple[str, ...]  # series that were compared and did not diverge
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     settings: tuple[Difference, ...] = ()
@@ -50,8 +50,8 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """`they part`, `alike`, or `unclear` when they have nothing in common that could be compared."""
-        return "they part" if self.first else "alike" if self.alike else "unclear"
+        """`they diverge`, `alike`, or `unclear` when they have nothing in common that could be compared."""
+        return "they diverge" if self.first else "alike" if self.alike else "unclear"
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain data."""

@@ -1,6 +1,6 @@
 """Many runs at once: in processes on this machine or on a Ray cluster, with the same answers in the same order.
 
-Runs are handed out one by one, so that memory is bounded by the largest single run and progress is told as it
+Runs are handed out one by one, so that memory is bounded by the largest single run and progress is reported as it
 happens. A run that cannot be read, that takes too long, or that takes its process down with it becomes a Failure and
 does not stop the others.
 """
@@ -116,7 +116,7 @@ def names_of(jobs: Sequence[Job], mapping: Mapping[str, str], *, tree: bool) -> 
 def _names(files: RunFiles, mapping: Mapping[str, str]) -> dict[str, str]:
     try:
         names = read_run(files, mapping).environment.get("names", {})
-    except BedsideError:  # told where its diagnosis should stand
+    except BedsideError:  # stands where its diagnosis would be
         return {}
     return names if isinstance(names, dict) else {}
 
@@ -167,7 +167,7 @@ def _seconds(job: Job) -> float:
 
 
 def _answered(job: Job, order: Order) -> list[Answer]:
-    """As `answers_for`, in a process of its own: a fault of ours is told of this run, and the others are answered."""
+    """As `answers_for`, in a process of its own: a fault of ours is reported for this run alone."""
     try:
         return answers_for(job, order)
     except Exception as ours:
@@ -176,12 +176,12 @@ def _answered(job: Job, order: Order) -> list[Answer]:
 
 def _stopped(job: Job, stopped: Stopped) -> Failure:
     name = job.url if isinstance(job, RemoteRuns) else job.name
-    told = BedsideError(
+    fault = BedsideError(
         f"{name} was given up: {stopped.why}.",
         expected="a run that can be read within the limits that hold in a tree",
         try_=f"bedside diagnose {name}, which has none",
     )
-    return Failure(name, str(told))
+    return Failure(name, str(fault))
 
 
 def _on_ray(numbered: Sequence[tuple[int, Job]], order: Order) -> Iterator[tuple[int, list[Answer]]]:

@@ -47,13 +47,13 @@ def with_onset_context(run: Run, found: Sequence[Finding]) -> list[Finding]:
     if not found:
         return []
     every, steps = changes(run), run.steps
-    told = []
+    explained = []
     for each in found:
         near = [change.what for change in around(every, each.first_step, steps)]
         if each.code[:3] not in ("LOS", "NUM"):  # those speak of the loss themselves
             near += _odd_loss(run, each.first_step, max(FEW_STEPS, NEAR * steps))
-        told.append(each.with_(around=tuple(near)))
-    return told
+        explained.append(each.with_(around=tuple(near)))
+    return explained
 
 
 def changes(run: Run) -> list[Change]:

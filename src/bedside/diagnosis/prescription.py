@@ -1,6 +1,6 @@
 """One prescription: no finding may advise what an earlier one forbids, nor another number for the same thing.
 
-Findings come in the order in which they are told, the primary one first. The first piece of advice that turns a knob
+Findings come in the order of the report, the primary one first. The first piece of advice that turns a knob
 (the learning rate, the clipping threshold, weight decay) settles its direction for the whole report. Later advice that
 would turn it the other way is left out, and so is the explanation that would need it; advice that turns it the same way
 takes over the number that was settled.

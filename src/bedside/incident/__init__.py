@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bedside.incident.black_box import BlackBox as BlackBox
-    from bedside.incident.guard import NonFiniteStep as NonFiniteStep
+    from bedside.incident.guard.guard import NonFiniteStep as NonFiniteStep
     from bedside.incident.incident import Incident as Incident
     from bedside.incident.incident import load as load
-    from bedside.incident.replay_result import Replay as Replay
+    from bedside.incident.replay.replay_result import Replay as Replay
 
 _HOMES = {
     "BlackBox": "bedside.incident.black_box",
-    "NonFiniteStep": "bedside.incident.guard",
+    "NonFiniteStep": "bedside.incident.guard.guard",
     "Incident": "bedside.incident.incident",
     "load": "bedside.incident.incident",
-    "Replay": "bedside.incident.replay_result",
+    "Replay": "bedside.incident.replay.replay_result",
 }
 
 __all__ = list(_HOMES)

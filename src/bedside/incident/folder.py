@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.errors import NoSuchPath, NotARun
-from bedside.incident.capture import FORMAT, PARTS, Captured
+from bedside.incident.capture.capture import FORMAT, PARTS, Captured
 from bedside.wording import count
 
 FACTS = "incident.json"

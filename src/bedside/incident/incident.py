@@ -14,8 +14,8 @@ from bedside.wording import count, plural
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from bedside.incident.kept_batch import KeptBatch
-    from bedside.incident.replay_result import Replay
+    from bedside.incident.replay.kept_batch import KeptBatch
+    from bedside.incident.replay.replay_result import Replay
     from bedside.training.forward import Forward, LossFunction
 
 
@@ -43,7 +43,7 @@ class Incident:
 
     @property
     def micro_batches(self) -> list[KeptBatch]:
-        from bedside.incident.kept_batch import kept_batch
+        from bedside.incident.replay.kept_batch import kept_batch
 
         return [kept_batch(each, self._tensors["batches"]) for each in self.facts["micro_batches"]]
 
@@ -90,7 +90,7 @@ class Incident:
             anyway: Also where versions, device or precision differ; the result then is not the same bits.
         """
         from bedside.errors import BedsideError
-        from bedside.incident.replay import replay
+        from bedside.incident.replay.replay import replay
 
         try:
             return replay(self, model, loss_fn, forward=forward, anyway=anyway)

@@ -15,10 +15,10 @@ from torch.optim import Optimizer
 from bedside.collect.hooks.nested_steps import without_nested_steps
 from bedside.collect.step.step_count import StepCount
 from bedside.incident.black_box import BlackBox, black_box_of
-from bedside.incident.decisions import Decisions
-from bedside.incident.guard import Guard, check_action, check_multiple
+from bedside.incident.capture.step_check import StepCheck
+from bedside.incident.guard.decisions import Decisions
+from bedside.incident.guard.guard import Guard, check_action, check_multiple
 from bedside.incident.listener import IncidentListener
-from bedside.incident.step_check import StepCheck
 from bedside.record.run import Run
 
 
@@ -58,7 +58,7 @@ class Incidents:
         return listener
 
     def _step_ended(self) -> None:
-        """Told by the guard's own hook, also on the fast path."""
+        """Called by the guard's own hook, also on the fast path."""
         assert self._listener is not None
         self._check.begin()
         if self._box is None:  # with one, buffers are copied before the forward

@@ -19,14 +19,14 @@ from torch.optim import Optimizer
 from bedside.collect.collector import Collector
 from bedside.errors import say, warn_safely
 from bedside.incident.black_box import BlackBox
-from bedside.incident.buffers import BuffersBefore
-from bedside.incident.capture import Training, Trigger, capture
-from bedside.incident.decisions import Decisions
+from bedside.incident.capture.buffers import BuffersBefore
+from bedside.incident.capture.capture import Training, Trigger, capture
+from bedside.incident.capture.history import last_steps
+from bedside.incident.capture.loader_batches import listen, stop
+from bedside.incident.capture.micro_batches import MicroBatches
+from bedside.incident.capture.step_check import StepCheck
 from bedside.incident.folder import write, write_vitals
-from bedside.incident.history import last_steps
-from bedside.incident.loader_batches import listen, stop
-from bedside.incident.micro_batches import MicroBatches
-from bedside.incident.step_check import StepCheck
+from bedside.incident.guard.decisions import Decisions
 from bedside.record.run import Event, Run
 from bedside.wording import count, number
 

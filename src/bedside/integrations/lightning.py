@@ -4,7 +4,7 @@
 
     trainer = L.Trainer(max_epochs=3, callbacks=[BedsideCallback()])
 
-Automatic and manual optimization, accumulation and clipping are heard where Lightning calls torch.
+Automatic and manual optimization, accumulation and clipping are recognised where Lightning calls torch.
 """
 
 from __future__ import annotations

@@ -12,27 +12,25 @@ exceptions and Ctrl-C. Experiments are loaded when they are first used, so that 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bedside.lab import schedules as schedules
-    from bedside.lab.dead_units import dead_units as dead_units
-    from bedside.lab.differential import differential as differential
-    from bedside.lab.find_nan import find_nan as find_nan
-    from bedside.lab.gradient_flow import gradient_flow as gradient_flow
-    from bedside.lab.gradient_noise import gradient_noise as gradient_noise
-    from bedside.lab.gradient_summary import gradient_summary as gradient_summary
-    from bedside.lab.landscape import landscape as landscape
-    from bedside.lab.lr_range import lr_range as lr_range
-    from bedside.lab.nan_hunt import nan_hunt as nan_hunt
-    from bedside.lab.overfit_batch import overfit_batch as overfit_batch
-    from bedside.lab.rerun import rerun as rerun
-    from bedside.lab.sharpness import sharpness as sharpness
-    from bedside.lab.trial import trial as trial
-    from bedside.lab.validate_batch import validate_batch as validate_batch
+    from bedside.lab.experiments import schedules as schedules
+    from bedside.lab.experiments.dead_units import dead_units as dead_units
+    from bedside.lab.experiments.differential import differential as differential
+    from bedside.lab.experiments.find_nan import find_nan as find_nan
+    from bedside.lab.experiments.gradient_flow import gradient_flow as gradient_flow
+    from bedside.lab.experiments.gradient_noise import gradient_noise as gradient_noise
+    from bedside.lab.experiments.gradient_summary import gradient_summary as gradient_summary
+    from bedside.lab.experiments.landscape import landscape as landscape
+    from bedside.lab.experiments.lr_range import lr_range as lr_range
+    from bedside.lab.experiments.nan_hunt import nan_hunt as nan_hunt
+    from bedside.lab.experiments.overfit_batch import overfit_batch as overfit_batch
+    from bedside.lab.experiments.rerun import rerun as rerun
+    from bedside.lab.experiments.sharpness import sharpness as sharpness
+    from bedside.lab.experiments.trial import trial as trial
+    from bedside.lab.experiments.validate_batch import validate_batch as validate_batch
     from bedside.training.step import Loop as Loop
 
 EXPERIMENTS = {
@@ -58,22 +56,10 @@ _OTHERS = {"Loop": "bedside.training.step", "Treatment": "bedside.lab.treatments
 __all__ = [*EXPERIMENTS, *_OTHERS, "EXPERIMENTS"]  # the catalogue is the list
 
 
-class _Lab(ModuleType):
-    """Each experiment is a function with a file of its name: `lab.rerun` is the function, whoever loaded the file."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in EXPERIMENTS and isinstance(value, ModuleType):
-            value = getattr(value, name, value)  # schedules is a module of functions and stays one
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Lab
-
-
 def __getattr__(name: str) -> Any:
     if name in EXPERIMENTS:
-        import_module(f"{__name__}.{name}")
-        return globals()[name]
+        module = import_module(f"bedside.lab.experiments.{name}")
+        return getattr(module, name, module)  # schedules is a module of functions
     if name in _OTHERS:
         return getattr(import_module(_OTHERS[name]), name)
     raise AttributeError(f"module 'bedside.lab' has no attribute {name!r}")

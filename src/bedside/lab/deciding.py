@@ -16,13 +16,13 @@ from torch import nn
 from torch.optim import Optimizer
 
 from bedside.diagnosis.hypotheses.weights import DECISIVE, HINT, STRONG
-from bedside.lab.dead_units import dead_units
+from bedside.lab.experiments.dead_units import dead_units
+from bedside.lab.experiments.nan_hunt import nan_hunt
+from bedside.lab.experiments.overfit_batch import overfit_batch
+from bedside.lab.experiments.trial import Trial, trial
 from bedside.lab.fixed_loss import FixedLoss
-from bedside.lab.nan_hunt import nan_hunt
-from bedside.lab.overfit_batch import overfit_batch
 from bedside.lab.session import session
 from bedside.lab.treatments import Treatment, full_precision, learning_rate
-from bedside.lab.trial import Trial, trial
 from bedside.record.run import Run
 from bedside.training.forward import Forward, LossFunction
 from bedside.training.step import Loop, Training

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from bedside.errors import BedsideError
-from bedside.lab.result import Result
+from bedside.lab.experiment_result import Result
 from bedside.monitor.monitor import monitors
 from bedside.report.lab_results import KIND
 

@@ -1,4 +1,4 @@
-"""A recorded run from whatever the user has at hand: a Run, the Monitor that records it, or a path."""
+"""A recorded run from whatever the user has: a Run, the Monitor that records it, or a path."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.errors import BadOption
-from bedside.lab.dead_units import LayerUnits, dead_units
+from bedside.lab.experiments.dead_units import LayerUnits, dead_units
 from bedside.training.batches import map_tensors
 from bedside.training.step import Training
 from bedside.wording import number, plural
@@ -45,14 +45,14 @@ def learning_rate(factor: float) -> Treatment:
         if hasattr(scheduler, "base_lrs"):
             scheduler.base_lrs = [rate * factor for rate in scheduler.base_lrs]
 
-    told = f"LR × {number(factor)}" if factor > 1 else f"LR ÷ {number(1 / factor)}"
-    return Treatment(told, apply)
+    name = f"LR × {number(factor)}" if factor > 1 else f"LR ÷ {number(1 / factor)}"
+    return Treatment(name, apply)
 
 
 def clip(norm: float) -> Treatment:
     """Gradients clipped at this norm; infinity switches clipping off."""
-    told = "no clipping" if norm == float("inf") else f"clip at {number(norm)}"
-    return Treatment(told, lambda training: _loop(training, clip=None if norm == float("inf") else norm))
+    name = "no clipping" if norm == float("inf") else f"clip at {number(norm)}"
+    return Treatment(name, lambda training: _loop(training, clip=None if norm == float("inf") else norm))
 
 
 def skip_outliers(times: float = 5.0) -> Treatment:

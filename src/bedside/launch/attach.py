@@ -6,7 +6,7 @@ some other way) is seen at the first step. Models that begin within the first st
 generator and a discriminator are, and share a monitor; one that begins later is another training, with a record of
 its own. A new optimizer for a model that is already watched continues the same record.
 
-Nothing here may stop the script: a failure is told once, and the script goes on unwatched.
+Nothing here may stop the script: a failure is reported once, and the script goes on unwatched.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Attach:
     def __init__(self, options: Options, started: Callable[[Any], None]) -> None:
         self.options = options
         self.watched: list[Watched] = []
-        self._started = started  # told of every new monitor
+        self._started = started  # called with every new monitor
         self._made: list[weakref.ref[Optimizer]] = []
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # watched, or given up
         self._awaited: set[int] = set()  # ids of the tensors of those that are neither
@@ -195,7 +195,7 @@ class Attach:
         else:
             options["run_dir"] = self.options.new_folder()
         model = as_one(roots, tensors_of(optimizers))
-        if not roots:  # tensors without a module: there are no forwards to be heard
+        if not roots:  # tensors without a module have no forwards to hook
             vitals = ["grad_norm", "update_norm"]
         if vitals:
             options["vitals"] = vitals

@@ -25,13 +25,13 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from bedside.collect.hooks.torch_patches import LOSSES
 from bedside.errors import BedsideError
-from bedside.incident.attribution import by_halving, rows_not_finite
 from bedside.incident.incident import Incident
-from bedside.incident.kept_batch import KeptBatch
-from bedside.incident.matching import refuse_another, replayable_batches
 from bedside.incident.numeric_settings import numerics_of
-from bedside.incident.outcome import Outcome, compare, fails, outcome_of, restore_model
-from bedside.incident.replay_result import Experiment, Replay
+from bedside.incident.replay.attribution import by_halving, rows_not_finite
+from bedside.incident.replay.kept_batch import KeptBatch
+from bedside.incident.replay.matching import refuse_another, replayable_batches
+from bedside.incident.replay.outcome import Outcome, compare, fails, outcome_of, restore_model
+from bedside.incident.replay.replay_result import Experiment, Replay
 from bedside.launch.target import Target
 from bedside.training.nonfinite.backward_nodes import first_bad_node, with_lines
 from bedside.training.nonfinite.hunt import Culprit, already_bad, answer, bad_input

@@ -75,10 +75,10 @@ def _print_all(monitors: Sequence[Any]) -> None:
     from bedside.report.runs_table import badness, table_lines
     from bedside.report.styled_lines import plain
 
-    told = {diagnosis.run: (diagnosis, each) for each in monitors for diagnosis in [each.diagnose()]}
-    diagnoses = [diagnosis for diagnosis, _ in told.values()]
+    latest = {diagnosis.run: (diagnosis, each) for each in monitors for diagnosis in [each.diagnose()]}
+    diagnoses = [diagnosis for diagnosis, _ in latest.values()]
     table = f"{plain(table_lines(diagnoses))}\n\n" if len(diagnoses) > 1 else ""
-    worst, monitor = told[min(diagnoses, key=badness).run]
+    worst, monitor = latest[min(diagnoses, key=badness).run]
     folder = _relative(monitor.run_dir)
     say(f"\n{table}{worst}\nThe record is in {folder}.")
 

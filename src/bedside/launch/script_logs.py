@@ -2,7 +2,7 @@
 
 What bedside measures itself (the training loss, rates, gradient norms, clocks) is left out. The rest waits until the
 next step and is then logged once, at the step after which it came: a progress bar that shows a running mean, or two
-trackers that are told the same, do not count twice.
+trackers that get the same number, do not count twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_NAMES = 200  # different metrics of one script; images and embeddings of a t
 
 
 class ScriptLogs:
-    """Hears metrics from all sources, and hands them to the monitor of the training that is going on."""
+    """Receives metrics from all sources, and hands them to the monitor of the training that is going on."""
 
     def __init__(self, attach: Attach) -> None:
         self._attach = attach
@@ -36,7 +36,7 @@ class ScriptLogs:
         for name, patch in SOURCES.items():
             imports.call(name, partial(self._patch, patch))
 
-    def heard(self, metrics: Mapping[str, Any], validating: bool = False) -> None:
+    def received(self, metrics: Mapping[str, Any], validating: bool = False) -> None:
         """Whatever a logger was given. Never raises: the script's call has already succeeded."""
         try:
             validating = validating or self._in_evaluation()
@@ -58,7 +58,7 @@ class ScriptLogs:
 
     def _patch(self, patch: Any, module: Any) -> None:
         try:
-            patch(module, self.heard)
+            patch(module, self.received)
         except Exception:  # another version of the package, without the method that this one has
             return
 

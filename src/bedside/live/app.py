@@ -23,7 +23,7 @@ from bedside.live.runs import Runs
 from bedside.live.security import Security
 from bedside.live.served_folder import Folder
 from bedside.logs import RunFiles
-from bedside.report.instruments.base import SECTIONS
+from bedside.report.instruments.panel import SECTIONS
 from bedside.report.standalone import static
 
 PAGE = (

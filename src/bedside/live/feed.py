@@ -73,7 +73,7 @@ class Feed:
             self._viewers.discard(viewer)
 
     def story(self, data: dict[str, Any]) -> None:
-        """A new verdict or other findings: everybody is told."""
+        """A new verdict or other findings: every viewer gets it."""
         packed = _packed(data)
         for viewer in list(self._viewers):
             self._send(viewer, "story", packed)

@@ -25,7 +25,7 @@ from bedside.record.run import Run
 from bedside.record.sqlite.reader import replay
 from bedside.report.comparison import comparison_to_json, summary
 from bedside.report.instruments import instruments
-from bedside.report.instruments.curves import rounded
+from bedside.report.instruments.drawn_points import rounded
 from bedside.report.page_data import headline, story_data
 from bedside.rules import CATALOGUE
 from bedside.rules.page import family, status

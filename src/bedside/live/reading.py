@@ -20,8 +20,8 @@ from bedside.naming.settle import settle
 from bedside.record.run import Key, Run
 from bedside.record.sqlite.reader import open_newest
 from bedside.report.instruments import instrument, instruments
-from bedside.report.instruments.base import Panel
-from bedside.report.instruments.curves import CurveTable
+from bedside.report.instruments.drawn_points import CurveTable
+from bedside.report.instruments.panel import Panel
 from bedside.report.page_data import put_curves
 
 KEPT_LOGS = 4  # logs of other tools in memory

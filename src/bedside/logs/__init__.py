@@ -17,7 +17,7 @@ from bedside.errors import BedsideError, NoSuchPath, NotARun
 from bedside.logs.discover import RunFiles
 from bedside.logs.discover import find_runs as _find_runs
 from bedside.logs.formats import FORMATS, OWN, format_named
-from bedside.logs.formats.base import BROKEN, Unreadable
+from bedside.logs.formats.log_format import BROKEN, Unreadable
 from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
 from bedside.naming.settle import settle

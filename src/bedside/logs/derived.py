@@ -1,4 +1,4 @@
-"""What a log implies but does not say: modules from parameters, clipping from its threshold, loss from perplexity."""
+"""What a log implies but does not say: modules from parameters, clipping from its threshold."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ def derive(series: Mapping[Key, Curve], config: Mapping[str, Any], notes: list[s
     found = dict(series)
     for vital in ("grad_norm", "grad_norm_clipped", "param_norm"):
         _modules(found, vital, notes)
-    _one_validation_loss(found, notes)
-    for loss, perplexity in (("val/loss", "val/perplexity"), ("loss", "train/perplexity")):
-        _from_perplexity(found, loss, perplexity, notes)
     _skipped(found)
     _clip_shares(found)
     _clipping(found, config, notes)
@@ -53,30 +50,6 @@ def _modules(found: dict[Key, Curve], vital: str, notes: list[str]) -> None:
         found[(vital, owner)] = (steps, np.sqrt(np.sum(squares, axis=0))) if len(keys) > 1 else curves[0]
     if merged:
         notes.append(f"{vital} is logged per parameter: {merged} modules were summed up from their parameters.")
-
-
-def _one_validation_loss(found: dict[Key, Curve], notes: list[str]) -> None:
-    sets = [key for key in found if key[0] == "val/loss" and key[1]]
-    if len(sets) < 2 or ("val/loss", "") in found:
-        if len(sets) == 1 and ("val/loss", "") not in found:
-            found[("val/loss", "")] = found[sets[0]]
-        return
-    steps = found[sets[0]][0]
-    for key in sets[1:]:
-        steps = np.intersect1d(steps, found[key][0])
-    if len(steps):
-        values = [found[key][1][np.searchsorted(found[key][0], steps)] for key in sets]
-        found[("val/loss", "")] = (steps, np.mean(values, axis=0))
-        notes.append(f"val/loss is the mean of {len(sets)} evaluation sets: {', '.join(key[1] for key in sets[:8])}.")
-
-
-def _from_perplexity(found: dict[Key, Curve], loss: str, perplexity: str, notes: list[str]) -> None:
-    if (perplexity, "") not in found or any(key[0] == loss for key in found):
-        return
-    steps, values = found[(perplexity, "")]
-    if (values[np.isfinite(values)] >= 1).all():  # a perplexity below one is something else
-        found[(loss, "")] = (steps, np.log(values))
-        notes.append(f"{loss} is the logarithm of {perplexity}.")
 
 
 def _skipped(found: dict[Key, Curve]) -> None:

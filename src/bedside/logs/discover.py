@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bedside.errors import NotARun
 from bedside.logs.formats import FORMATS, OWN, aim, mlflow
-from bedside.logs.formats.base import BROKEN, HEAD, Format, Unreadable, as_utf8
+from bedside.logs.formats.log_format import BROKEN, HEAD, Format, Unreadable, as_utf8
 from bedside.logs.formats.tensorboard import event_files as tensorboard
 from bedside.logs.formats.text import lines as text
 from bedside.logs.plain_files import may_open

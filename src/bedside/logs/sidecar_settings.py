@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import text_of
+from bedside.logs.formats.log_format import text_of
 from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from bedside.logs.increasing_steps import straighten
 from bedside.logs.log import Log
 from bedside.naming.config_names import settings
-from bedside.naming.metric_names import METRICS, read_name
 from bedside.naming.resolve import OWN_KINDS, key_of, resolve
 from bedside.naming.settle import settle
 from bedside.naming.words import Name
@@ -52,9 +51,8 @@ def to_run(log: Log, name: str, mapping: Mapping[str, str] | None = None) -> Run
             new = said[column.strip()]
             if new != IGNORE:
                 reading.keys[column] = as_key(new)
-    reading.names = resolve(column for column in straight.columns if column.strip() not in said)
+    reading.names = resolve((column for column in straight.columns if column.strip() not in said), log.sets)
     _training_set_evaluations(reading)
-    _evaluation_sets(log, reading)
     for split in ("train", "val", "test", "eval_train"):
         _losses(log, split, reading)
     _everything_else(reading)
@@ -104,25 +102,6 @@ def _training_set_evaluations(reading: _Reading) -> None:
             reading.notes.append("The train/ metrics are evaluations of the training set: read as eval_train/.")
     elif any(n.kind == "loss" and n.split == "train" for n in reading.names.values()):
         reading.notes.append("No loss per step: the evaluated training loss takes its place as loss.")
-
-
-def _evaluation_sets(log: Log, reading: _Reading) -> None:
-    """`eval_g0_loss` beside `eval_g0_accuracy`: g0 is a set, not a part of the loss."""
-    candidates: dict[str, set[str]] = {}
-    heads: dict[str, tuple[str, str]] = {}
-    for column, n in reading.names.items():
-        if n.split in ("val", "test") and n.kind in ("loss", "metric") and not n.owner and len(n.words) > 1:
-            tail = n.words[-1]
-            if tail == "loss" or tail in METRICS:
-                head = "_".join(n.words[:-1])
-                heads[column] = (head, tail)
-                candidates.setdefault(head, set()).add(tail)
-    sets = {h for h, tails in candidates.items() if h in log.sets or ("loss" in tails and len(tails) > 1)}
-    for column, (head, tail) in heads.items():
-        if head in sets:
-            n = reading.names[column]
-            rank = 0 if tail == "loss" else n.rank
-            reading.names[column] = replace(n, owner=head, metric=read_name(f"val_{tail}").metric, rank=rank)
 
 
 def _losses(log: Log, split: str, reading: _Reading) -> None:

@@ -1,8 +1,8 @@
-"""What the user logs: names read as those of any log, numbers averaged within an evaluation, axes told from metrics."""
+"""What the user logs: names read as in any log, numbers averaged within an evaluation, axes apart from metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch import Tensor
 from bedside.errors import BadOption
 from bedside.naming.axes import axis_kind, plain
 from bedside.naming.resolve import key_of, resolve, within_validation
+from bedside.naming.words import Name
 from bedside.record.run import Key
 
 IGNORE = "-"
@@ -67,11 +68,22 @@ class LoggedMetrics:
         found = [(name, (mapped[name], "")) for name in mapped if mapped[name] != IGNORE]
         for name, meaning in read.items():
             key = key_of(name, meaning)
+            if _has_epoch_mean(meaning, read.values()):  # Lightning's `val_loss_step` beside `val_loss_epoch`
+                key = (name, "")
             if name != key[0] and self._recorded_here(key):
                 # `train_loss` is the user's own mean beside the loss of every step; a plain `loss` replaces it.
                 key = (f"train/{key[0]}", key[1])
             found.append((name, key))
         return found
+
+
+def _has_epoch_mean(meaning: Name, others: Iterable[Name]) -> bool:
+    """Whether this is the held-out value of one step, beside the mean over the epoch under the same name."""
+    mine = (meaning.split, meaning.kind, meaning.metric, meaning.owner)
+    per_step = meaning.over == "step" and meaning.split in ("val", "test")
+    return per_step and any(
+        each.over != "step" and (each.split, each.kind, each.metric, each.owner) == mine for each in others
+    )
 
 
 def _step_named(axes: Mapping[str, float], step: int) -> int:

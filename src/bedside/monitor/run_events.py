@@ -57,7 +57,7 @@ class RunEvents:
             self.note("clipping", how)
 
     def unused_gradients(self, backwards: int) -> None:
-        """Backwards without a step: told when somebody asks, since only the end tells them from accumulation."""
+        """Backwards without a step: reported only on request, since until the end they may be accumulation."""
         if backwards >= UNUSED_BACKWARDS:
             self.note("unstepped", {"backwards": backwards})
 

@@ -41,6 +41,7 @@ WHOLE = {
     "vloss": ("val", "loss"),
     "tloss": ("train", "loss"),
     "valoss": ("val", "loss"),
+    "cv loss": ("val", "loss"),
     "new scale": ("", "loss_scale"),
     "l.r.": ("", "lr"),
     "cost": ("train", "loss"),
@@ -53,7 +54,7 @@ PLAIN_LOSS = frozenset(
 )
 # Words of metrics; of those that a bare name may have by chance, only with a split before them.
 METRICS = (UP | DOWN) - frozenset(
-    "score hit hits win pass exact em return returns success margin margins distance bits corr errors".split()
+    "score hit hits win pass exact em return returns success margin margins distance bits corr errors l1 l2".split()
 )
 # Bookkeeping that evaluation writes beside its metrics; under val/ it would be judged as a metric.
 BOOKKEEPING = frozenset(
@@ -63,8 +64,15 @@ BOOKKEEPING = frozenset(
 )
 # The losses of the pix2pix and CycleGAN code, of which half of all image translation is made, do not say so.
 _ADVERSARIAL = frozenset("g d a b gan l1 real fake adv vgg feat cycle idt".split())
+OVER = {
+    "step": "step",
+    "iter": "step",
+    "iteration": "step",
+    "epoch": "epoch",
+}  # what a name ends in: a value per step, a mean
 _AT_K = re.compile(r"@(\d+)$")  # Acc@1, recall@10
 _JOINED = re.compile(r"(?i)\b(train|val|valid|test|eval|dev)(loss|acc)\b")  # trainloss
+_HELD_OUT = re.compile(r"(?i)\bheld[-_ ]out")
 _DATALOADER = re.compile(r"/dataloader_idx_\d+$")
 
 
@@ -85,13 +93,13 @@ def read_name(name: str) -> Name:
 
 def _metric(name: str) -> Name:
     owner, name = _evaluation_set(_AT_K.sub(r"_top\1", name) if "@" in name else name)
-    split, words = _split(_JOINED.sub(r"\1_\2", name))
+    split, words = _split(_JOINED.sub(r"\1_\2", _HELD_OUT.sub("holdout", name)))
     words = [word for word in words if word not in ("metrics", "metric")]
     if words and (words[-1] == "losses" or len(words) == 1):  # `train_losses`, `val_accs`: lists in a history
         words = [*words[:-1], PLURALS.get(words[-1], words[-1])]
     over = ""
-    if len(words) > 1 and words[-1] in ("step", "epoch"):
-        over, words = words[-1], words[:-1]
+    if len(words) > 1 and words[-1] in OVER:
+        over, words = OVER[words[-1]], words[:-1]
     elif len(words) > 1 and words[0] == "epoch" and words[1] != "time":  # Keras in TensorBoard: epoch_loss
         words = words[1:]
     if not words or words[0] in ("final", "initial", "best", "target", "min", "max"):  # about the run, not about a step

@@ -12,10 +12,10 @@ numbers are bare too (Keras writes `loss, accuracy, val_loss, val_accuracy`). Wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from bedside.naming.metric_names import read_name
+from bedside.naming.metric_names import METRICS, read_name
 from bedside.naming.words import Name
 from bedside.record.run import Key
 
@@ -23,9 +23,12 @@ OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale",
 MEASURED = ("loss", "metric")
 
 
-def resolve(names: Iterable[str]) -> dict[str, Name]:
-    """Every name of one log, or of one `monitor.log` call, read with the others in sight."""
-    found = {name: read_name(name) for name in names}
+def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]:
+    """Every name of one log, or of one `monitor.log` call, read with the others in sight.
+
+    `sets` are evaluation sets that the log declares.
+    """
+    found = _with_evaluation_sets({name: read_name(name) for name in names}, sets)
     measured = [each for each in found.values() if each.kind in MEASURED]
     evaluated = {each.metric for each in measured if each.split in ("val", "test")}
     bare_loss = any(each.kind == "loss" and not each.split for each in measured)
@@ -35,6 +38,24 @@ def resolve(names: Iterable[str]) -> dict[str, Name]:
     for name, each in found.items():
         if each.kind == "metric" and each.bare and each.metric not in evaluated:
             found[name] = replace(each, split=split)
+    return found
+
+
+def _with_evaluation_sets(found: dict[str, Name], declared: Collection[str]) -> dict[str, Name]:
+    """`eval_g0_loss` beside `eval_g0_accuracy`: g0 is a set, not a part of the loss."""
+    tails: dict[str, set[str]] = {}
+    parts: dict[str, tuple[str, str]] = {}
+    for name, each in found.items():
+        if each.split in ("val", "test") and each.kind in MEASURED and not each.owner and len(each.words) > 1:
+            *head, tail = each.words
+            if tail == "loss" or tail in METRICS:
+                parts[name] = ("_".join(head), tail)
+                tails.setdefault("_".join(head), set()).add(tail)
+    for name, (owner, tail) in parts.items():
+        if owner in declared or ("loss" in tails[owner] and len(tails[owner]) > 1):
+            each = found[name]
+            rank = 0 if tail == "loss" else each.rank
+            found[name] = replace(each, owner=owner, metric=read_name(f"val_{tail}").metric, rank=rank)
     return found
 
 

@@ -1,11 +1,12 @@
 """What only the whole run can say about its names: settled when a run is read, the same for logs and own records.
 
 A run whose only evaluation is called test is judged by it. One whose only validation loss is the loss of something
-(`val_recon_loss`) is judged by that.
+(`val_recon_loss`) is judged by that, and one that logged only evaluation sets or perplexities by the loss they imply.
 """
 
 from __future__ import annotations
 
+from bedside.naming.implied_losses import with_implied_losses
 from bedside.naming.metric_names import read_name
 from bedside.record.run import Key, Run
 
@@ -16,7 +17,7 @@ def settle(run: Run) -> Run:
     notes = ["The only evaluation is called test: read as validation."] if renamed else []
     keys = [renamed.get(key, key) for key in run.series_keys]
     renamed |= _only_validation_loss(keys, {new: old for old, new in renamed.items()})
-    return run.renamed(renamed, notes) if renamed else run
+    return with_implied_losses(run.renamed(renamed, notes) if renamed else run)
 
 
 def _test_as_validation(run: Run) -> dict[Key, Key]:

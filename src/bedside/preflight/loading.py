@@ -36,7 +36,7 @@ def is_random(loader: Any) -> bool:
 
 
 def epoch_sampler(loader: Any) -> Any:
-    """The sampler that wants to be told the epoch, if there is one."""
+    """The sampler whose `set_epoch` must be called, if there is one."""
     found = (getattr(loader, name, None) for name in ("sampler", "batch_sampler"))
     return next((each for each in found if callable(getattr(each, "set_epoch", None))), None)
 

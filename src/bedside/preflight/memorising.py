@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from bedside.errors import NotEnough
-from bedside.lab.overfit_batch import overfit_batch
+from bedside.lab.experiments.overfit_batch import overfit_batch
 from bedside.preflight.setup import Setup
 from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.modes import without_dropout

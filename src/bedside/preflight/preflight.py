@@ -10,9 +10,9 @@ from torch import nn
 
 from bedside.errors import BadOption, BedsideError, nearest_first, unknown_name
 from bedside.lab.progress_bar import progress as shown
-from bedside.preflight.base import Check
+from bedside.preflight.check import Check
 from bedside.preflight.checks import CATALOGUE
-from bedside.preflight.result import Checked, Preflight
+from bedside.preflight.preflight_result import Checked, Preflight
 from bedside.preflight.setup import Setup
 from bedside.training.forward import Forward, LossFunction
 from bedside.training.step import Loop

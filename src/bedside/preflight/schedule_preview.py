@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import (
 )
 
 from bedside.errors import NotEnough
-from bedside.lab.schedules import Preview, preview
+from bedside.lab.experiments.schedules import Preview, preview
 
 
 def previewed(scheduler: Any, steps: int) -> Preview:

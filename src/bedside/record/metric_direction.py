@@ -18,7 +18,7 @@ cider spice bertscore margin margins
 BETTER_LOW = """
 loss nll bce ce crossentropy mse rmse mae mape smape rmsle msle huber hinge error err errors perplexity ppl bpb bpc
 bits wer cer ter fid kid eer lpips distance divergence brier ece regret deviance crps logloss chamfer epe fpr fnr
-reconstruction recon
+reconstruction recon l1 l2 xentropy
 """
 # Shares of something, which some tools write from 0 to 1 and others from 0 to 100.
 SHARES = frozenset(

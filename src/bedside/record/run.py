@@ -170,6 +170,28 @@ class Run:
             finished=self.finished,
         )
 
+    def with_series(self, added: Sequence[Series], notes: Sequence[str] = ()) -> Run:
+        """The same run with series that follow from its own."""
+
+        def load(keys: Sequence[Key]) -> Iterable[Series]:
+            self.fetch(keys)
+            return [self.series(*key) for key in keys]
+
+        return Run(
+            self.name,
+            added,
+            format=self.format,
+            keys=[*self._keys, *((each.vital, each.owner) for each in added)],
+            load=load,
+            events=self.events,
+            parameters=self.parameters,
+            config=self.config,
+            environment=self.environment,
+            notes=[*self.notes, *notes],
+            axis=self.axis,
+            finished=self.finished,
+        )
+
     @property
     def vitals(self) -> list[str]:
         return list(self._by_vital)

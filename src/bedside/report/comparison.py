@@ -1,4 +1,4 @@
-"""A Comparison in words: where two runs part, in what first, and what was set differently; and as JSON."""
+"""A Comparison in words: where two runs diverge, in what first, and what was set differently; and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bedside.report.sparkline import column, sparkline
 from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.wording import capital, count, listed, number, plural, printable, span, value
 
-SHOWN = 10  # partings and settings that are listed; the rest is counted
+SHOWN = 10  # divergences and settings that are listed; the rest is counted
 ALIKE = 8
 
 
@@ -24,7 +24,7 @@ def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[Line]:
     blocks = [
         list(_headline(comparison, width)),
         list(_curves(comparison, width)),
-        list(_parted(comparison, width)),
+        list(_divergences(comparison, width)),
         list(_differences("Set differently", comparison.settings, width)),
         list(_differences("Made differently", comparison.environment, width)),
         list(_in_one_only(comparison, width)),
@@ -36,31 +36,31 @@ def comparison_lines(comparison: Comparison, width: int = WIDTH) -> list[Line]:
 
 
 def summary(comparison: Comparison) -> str:
-    """`They part at step 150, first in grad_norm/layers.3: 12.1 here, 0.4 there.`"""
+    """`They diverge at step 150, first in grad_norm/layers.3: 12.1 here, 0.4 there.`"""
     if comparison.first is None:
         return {
             "alike": f"They are alike in all of {plural(len(comparison.alike), 'curve')}.",
             "unclear": "They have no curve in common that could be compared.",
         }[comparison.verdict]
-    return f"They part {_at(comparison.first, comparison)}, first in {_described(comparison.first)}."
+    return f"They diverge {_at(comparison.first, comparison)}, first in {_described(comparison.first)}."
 
 
-def _at(parting: Divergence, comparison: Comparison) -> str:
-    return "at " + span(parting.step, parting.step, comparison.axis)
+def _at(divergence: Divergence, comparison: Comparison) -> str:
+    return "at " + span(divergence.step, divergence.step, comparison.axis)
 
 
-def _described(parting: Divergence) -> str:
-    before = ", equal to the last digit until then" if parting.exact else ""
-    return f"{printable(parting.key)}: {number(parting.a)} in the first, {number(parting.b)} in the second{before}"
+def _described(each: Divergence) -> str:
+    before = ", equal to the last digit until then" if each.exact else ""
+    return f"{printable(each.key)}: {number(each.a)} in the first, {number(each.b)} in the second{before}"
 
 
 def _headline(comparison: Comparison, width: int) -> Iterator[Line]:
     unit = "epochs" if comparison.axis == "epoch" else "steps"
-    role = {"they part": "warning", "alike": "healthy", "unclear": "unclear"}[comparison.verdict]
+    role = {"they diverge": "warning", "alike": "healthy", "unclear": "unclear"}[comparison.verdict]
     where = f" {_at(comparison.first, comparison)}" if comparison.first else ""
     yield from wrapped(
         (printable(comparison.a), "strong"),
-        " beside ",
+        " compared with ",
         (printable(comparison.b), "strong"),
         f" · {count(comparison.steps[0])} and {count(comparison.steps[1])} {unit} · ",
         (comparison.verdict + where, role),
@@ -70,7 +70,7 @@ def _headline(comparison: Comparison, width: int) -> Iterator[Line]:
 
 
 def _curves(comparison: Comparison, width: int) -> Iterator[Line]:
-    """Two lines for each curve, on one scale, and a mark where they part."""
+    """Two lines for each curve, on one scale, and a mark where they diverge."""
     across = max(16, 48 * width // WIDTH)
     last = max(max(comparison.steps) - 1, 1)
     names = max((len(printable(key)) for key in comparison.pictures), default=0)
@@ -85,7 +85,7 @@ def _curves(comparison: Comparison, width: int) -> Iterator[Line]:
             yield line((f"{mark}▲ {span(at[key], at[key], comparison.axis)}", "warning"))
 
 
-def _parted(comparison: Comparison, width: int) -> Iterator[Line]:
+def _divergences(comparison: Comparison, width: int) -> Iterator[Line]:
     yield from wrapped((summary(comparison), "strong"), rest="  ", width=width)
     others = [each for each in comparison.divergences if each is not comparison.first]
     for each in others[:SHOWN]:
@@ -126,8 +126,8 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
         "b": comparison.b,
         "steps": list(comparison.steps),
         "verdict": comparison.verdict,
-        "first": _parting(comparison.first) if comparison.first else None,
-        "partings": [_parting(each) for each in comparison.divergences],
+        "first": _divergence(comparison.first) if comparison.first else None,
+        "divergences": [_divergence(each) for each in comparison.divergences],
         "alike": list(comparison.alike),
         "only_a": list(comparison.only_a),
         "only_b": list(comparison.only_b),
@@ -137,7 +137,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _parting(each: Divergence) -> dict[str, Any]:
+def _divergence(each: Divergence) -> dict[str, Any]:
     return {"key": each.key, "step": each.step, "a": plain_json(each.a), "b": plain_json(each.b), "exact": each.exact}
 
 

@@ -9,9 +9,9 @@ from bedside.finding import Diagnosis, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.report.instruments.base import Level, Line, Mark, Panel
-from bedside.report.instruments.loss import smoothing
+from bedside.report.instruments.loss_curves import smoothing
 from bedside.report.instruments.metrics import spoken
+from bedside.report.instruments.panel import Level, Line, Mark, Panel
 from bedside.wording import capital, count, number, printable
 
 MOST_CHARTS = 2  # per finding; the instruments below show the rest

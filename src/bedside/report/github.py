@@ -1,6 +1,6 @@
 """A Diagnosis as workflow commands: one annotation per story, so that a failing job says why on its first screen.
 
-A consequence is told in its cause's annotation and not in one of its own, and a preview is only ever a notice.
+A consequence appears in its cause's annotation and gets none of its own; a preview is never more than a notice.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from bedside.report.comparison import summary
 from bedside.report.facts import facts
 from bedside.report.finding_charts import evidence_panels, onset_mark
 from bedside.report.instruments import instruments
-from bedside.report.instruments.base import SECTIONS, Panel
-from bedside.report.instruments.curves import CurveTable
+from bedside.report.instruments.drawn_points import CurveTable
+from bedside.report.instruments.panel import SECTIONS, Panel
 from bedside.report.lab_results import experiments
 from bedside.report.presentation import Chapter
 from bedside.report.questions import harmless
@@ -75,7 +75,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def marked(panel: Panel, diagnosis: Diagnosis) -> Panel:
-    """The panel with the onset of the primary finding on it; its name is told once, on the loss."""
+    """The panel with the onset of the primary finding on it; its name appears once, on the loss."""
     primary = diagnosis.primary
     if primary is None or panel.kind != "lines":
         return panel

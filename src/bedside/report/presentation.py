@@ -34,29 +34,30 @@ class Story:
 
 def story(diagnosis: Diagnosis) -> Story:
     """Fold every consequence beneath the finding it follows from."""
-    told: set[int] = set()
+    shown: set[int] = set()
     chapters: list[Chapter] = []
     notes: list[Finding] = []
     for index, finding in enumerate(diagnosis.findings):
-        if index in told:
+        if index in shown:
             continue
         if finding.severity == Severity.NOTE:
             notes.append(finding)
             continue
-        told.add(index)
-        follow = _followers(finding.code, diagnosis.findings, told)
-        told |= set(follow)
+        shown.add(index)
+        follow = _followers(finding.code, diagnosis.findings, shown)
+        shown |= set(follow)
         in_time = sorted(follow, key=lambda i: diagnosis.findings[i].first_step)
         chapters.append(Chapter(finding, tuple(diagnosis.findings[i] for i in in_time)))
     return Story(tuple(chapters), tuple(note for note in notes if not any(note in c.consequences for c in chapters)))
 
 
-def _followers(code: str, findings: Sequence[Finding], told: set[int]) -> list[int]:
+def _followers(code: str, findings: Sequence[Finding], shown: set[int]) -> list[int]:
     """Findings that follow from `code`, directly or by way of others."""
     reached: list[int] = []
     codes = {code}
     while True:
-        more = [i for i, each in enumerate(findings) if i not in told and i not in reached and codes & set(each.causes)]
+        seen = shown | set(reached)
+        more = [i for i, each in enumerate(findings) if i not in seen and codes & set(each.causes)]
         if not more:
             return reached
         reached += more

@@ -1,6 +1,6 @@
 """A question with several answers, in lines: what speaks for and against each, and the test that would decide.
 
-Where the heaviest answer is the harmless one, the others are told in brief: nobody wants to read five pages at midnight
+Where the heaviest answer is the harmless one, the others are kept short: nobody wants to read five pages at midnight
 to learn that all is well.
 """
 
@@ -13,7 +13,7 @@ from bedside.report.styled_lines import Line, wrapped
 from bedside.wording import capital, percent, printable
 
 SIGNS = 3  # for and against each, in text; the other formats have room for all
-UNLIKELY = 0.05  # of the weight: told with its strongest sign alone
+UNLIKELY = 0.05  # of the weight: below it, only the strongest sign is shown
 
 
 def question_lines(asked: Differential, width: int) -> Iterator[Line]:
@@ -48,8 +48,8 @@ def harmless(asked: Differential) -> bool:
 def _in_brief(each: Hypothesis, width: int) -> Iterator[Line]:
     """One line, with what speaks most clearly against it, or for it if nothing does."""
     signs = [f"- {each.speaks_against[0]}"] if each.speaks_against else [f"+ {sign}" for sign in each.speaks_for[:1]]
-    told = "".join(f"  {printable(sign)}" for sign in signs)
-    yield from wrapped((f"{percent(each.weight):>6}  ", "quiet"), capital(each.title) + told, rest=" " * 8, width=width)
+    said = capital(each.title) + "".join(f"  {printable(sign)}" for sign in signs)
+    yield from wrapped((f"{percent(each.weight):>6}  ", "quiet"), said, rest=" " * 8, width=width)
 
 
 def _answer(each: Hypothesis, width: int) -> Iterator[Line]:

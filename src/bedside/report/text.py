@@ -158,7 +158,7 @@ def _more(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
 
 
 def _primary(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
-    """The finding that explains the others, told in full."""
+    """The finding that explains the others, in full."""
     finding = chapter.finding
     yield from _title(finding, width)
     yield from wrapped((printable(finding.message), "strong"), first="  ", width=width)

@@ -64,16 +64,16 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
     every = run.of(f"val/{LOSS_BY_CATEGORY.name}") or run.of(LOSS_BY_CATEGORY.name)
     if not every:
         raise NotEnough(f"{LOSS_BY_CATEGORY.name} per category (monitor.categories)")
-    told = [series for series in every if len(series.finite()) >= limits.last]
-    if len(told) < 2:
-        raise NotEnough(f"{limits.last} reports of 2 categories, has {len(told)}")
-    if summed := list(_not_normalised(run, told, limits)):
+    categories = [series for series in every if len(series.finite()) >= limits.last]
+    if len(categories) < 2:
+        raise NotEnough(f"{limits.last} reports of 2 categories, has {len(categories)}")
+    if summed := list(_not_normalised(run, categories, limits)):
         yield from summed
         return
-    if len(told) < limits.fewest:
-        yield from _among_few(run, told, limits)
+    if len(categories) < limits.fewest:
+        yield from _among_few(run, categories, limits)
         return
-    now = {series.owner: series.median(limits.last) for series in told}
+    now = {series.owner: series.median(limits.last) for series in categories}
     positive = {owner: loss for owner, loss in now.items() if loss > 0}
     if len(positive) < limits.fewest:
         return
@@ -83,7 +83,7 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
     hard = sorted((o for o in positive if positive[o] > limit * usual), key=lambda owner: -positive[owner])
     if not hard:
         return
-    worst: Series = next(series for series in told if series.owner == hard[0])
+    worst: Series = next(series for series in categories if series.owner == hard[0])
     others = f"; {len(hard) - 1} more like it ({listed(f'`{o}`' for o in hard[1:])})" if len(hard) > 1 else ""
     times = now[hard[0]] / usual
     yield category_gap.finding(
@@ -106,11 +106,11 @@ def category_gap(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _not_normalised(run: Run, told: list[Series], limits: Limits) -> Iterator[Finding]:
+def _not_normalised(run: Run, categories: list[Series], limits: Limits) -> Iterator[Finding]:
     """Losses that are all far above the one they should add up to were summed over each sample's length."""
-    own = [series for series in told if series.vital == LOSS_BY_CATEGORY.name]
+    own = [series for series in categories if series.vital == LOSS_BY_CATEGORY.name]
     training = run.loss.finite()
-    if not own or len(own) < len(told) or not training:
+    if not own or len(own) < len(categories) or not training:
         return
     since = min(int(series.steps[-limits.last]) for series in own)
     usual = training.since(since).median()
@@ -135,9 +135,9 @@ def _not_normalised(run: Run, told: list[Series], limits: Limits) -> Iterator[Fi
     )
 
 
-def _among_few(run: Run, told: list[Series], limits: Limits) -> Iterator[Finding]:
+def _among_few(run: Run, categories: list[Series], limits: Limits) -> Iterator[Finding]:
     """The worst of two or three categories, when it is far from the best and stays there."""
-    ordered = sorted(told, key=lambda series: series.finite().median(limits.last))
+    ordered = sorted(categories, key=lambda series: series.finite().median(limits.last))
     best, worst = ordered[0].finite(), ordered[-1].finite()
     low, high = best.median(limits.last), worst.median(limits.last)
     apart = float(worst.values[-limits.last :].min()) > float(best.values[-limits.last :].max())
@@ -151,7 +151,7 @@ def _among_few(run: Run, told: list[Series], limits: Limits) -> Iterator[Finding
         last_step=worst.last_step,
         confidence=how_sure(high / low, limits.among_few, most=0.8),
         where=[worst.owner],
-        evidence={"best": low, "worst": high, "categories": len(told)},
+        evidence={"best": low, "worst": high, "categories": len(categories)},
         series=[worst.key, best.key],
         could_also_be=(
             "Losses that were summed over samples of different length: give monitor.categories(…, lengths=…).",

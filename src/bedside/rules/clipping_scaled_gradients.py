@@ -21,8 +21,8 @@ A threshold that was multiplied by the scale on purpose.
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> heard = [Event(0, "coverage"), Event(9, "clipped_scaled", {"first_step": 1, "count": 9, "max_norm": 1.0})]
->>> print(*clipping_scaled_gradients.check(a_run(loss=1.0, loss_scale=65536.0, events=heard)))
+>>> events = [Event(0, "coverage"), Event(9, "clipped_scaled", {"first_step": 1, "count": 9, "max_norm": 1.0})]
+>>> print(*clipping_scaled_gradients.check(a_run(loss=1.0, loss_scale=65536.0, events=events)))
 LOP106 clipping-scaled-gradients: Gradients are clipped at 1 while scaled by 65,536: the true threshold is 1.53e-5.
 
 ## References
@@ -52,10 +52,10 @@ class Limits:
 def clipping_scaled_gradients(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the order of unscaling and clipping (a watched run)")
-    heard = run.events_of("clipped_scaled")
-    if not heard:
+    events = run.events_of("clipped_scaled")
+    if not events:
         return
-    data = heard[-1].data
+    data = events[-1].data
     scale = run.series(LOSS_SCALE.name).median()
     true = data["max_norm"] / scale if scale > 0 else float("nan")
     known = (
@@ -67,7 +67,7 @@ def clipping_scaled_gradients(run: Run, limits: Limits) -> Iterator[Finding]:
         f"Gradients are clipped at {number(data['max_norm'])}{known}",
         severity=Severity.WARNING if mild else None,
         first_step=data["first_step"],
-        last_step=heard[-1].step,
+        last_step=events[-1].step,
         confidence=0.97,
         evidence={"clip_calls": data["count"], "max_norm": data["max_norm"], "loss_scale": scale},
         series=[CLIP_RATIO.name, LOSS_SCALE.name],

@@ -73,13 +73,14 @@ def collapsed_attention(run: Run, limits: Limits) -> Iterator[Finding]:
     if at_first and not _untrained(run, losses, limits):
         return
     if at_first:
-        told, harm = f"attention has looked at single tokens since {moment(run, step)}", "an untrained one looks around"
+        happened = f"attention has looked at single tokens since {moment(run, step)}"
+        harm = "an untrained one looks around"
     else:
         higher = now > limits.higher * before
-        told = f"attention collapsed onto single tokens at {moment(run, step)}"
+        happened = f"attention collapsed onto single tokens at {moment(run, step)}"
         harm = "the loss is higher now" if higher else "the loss has not suffered"
     yield collapsed_attention.finding(
-        f"In {len(onsets)} of {len(layers)} layers {told}; {harm}.",
+        f"In {len(onsets)} of {len(layers)} layers {happened}; {harm}.",
         severity=None if at_first or higher else Severity.NOTE,
         first_step=min(onsets.values()),
         last_step=layers[0].last_step,

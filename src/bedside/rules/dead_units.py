@@ -104,7 +104,7 @@ def _stays_above(series: Series, limit: float) -> int:
 
 
 def _units(run: Run, series: Series) -> float:
-    """How many units the layer has, from its dead ones and their share; large where that cannot be told."""
+    """How many units the layer has, from its dead ones and their share; large where that is unknown."""
     dead = run.series(DEAD_UNITS.name, series.owner)
     if not dead or not series.last > 0:
         return np.inf

@@ -50,7 +50,7 @@ from bedside.wording import count, number
 @dataclass(frozen=True)
 class Limits:
     share: float = 0.5  # of the run: one-cycle peaks at 0.3, and recipes warm up over 0.01 to 0.1
-    readings: int = 20  # of the rise: a straight line can be told from a curve
+    readings: int = 20  # of the rise: enough to distinguish a straight line from a curve
     decades: float = 2.0  # range tests go through four or more; a warm-up of that shape is unheard of
     half_way: float = 0.35  # of the decades, still to go in the middle: a range test has half of them to go
     stairs: float = 1.5  # times the usual stair: a rate that has not risen for longer has arrived

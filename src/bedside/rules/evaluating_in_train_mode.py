@@ -22,10 +22,10 @@ Passes that are meant to run so: Monte-Carlo dropout, recomputing batch statisti
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> heard = {"first_step": 50, "count": 2, "confirmed": 2, "passes": 2, "forwards_per_pass": 8, "steps_between": 50,
+>>> seen = {"first_step": 50, "count": 2, "confirmed": 2, "passes": 2, "forwards_per_pass": 8, "steps_between": 50,
 ...          "mode_dependent": ["BatchNorm2d"], "keeps_statistics": True}
 >>> print(*evaluating_in_train_mode.check(
-...     a_run(loss=1.0, eval_mode=0.0, events=[Event(99, "validation_in_train_mode", heard)])))
+...     a_run(loss=1.0, eval_mode=0.0, events=[Event(99, "validation_in_train_mode", seen)])))
 LOP102 evaluating-in-train-mode: 2 of 2 evaluation passes ran in training mode, with BatchNorm2d active.
 
 ## References
@@ -55,10 +55,10 @@ class Limits:
 
 @rule("LOP102", severity=Severity.WARNING, needs=[EVAL_MODE], limits=Limits())
 def evaluating_in_train_mode(run: Run, limits: Limits) -> Iterator[Finding]:
-    heard = run.events_of("validation_in_train_mode")
-    if not heard:
+    events = run.events_of("validation_in_train_mode")
+    if not events:
         return
-    data = heard[-1].data
+    data = events[-1].data
     affected = list(data.get("mode_dependent", []))
     sure = data["confirmed"] >= max(1, limits.sure * data["count"])
     looks_like_it = (
@@ -72,7 +72,7 @@ def evaluating_in_train_mode(run: Run, limits: Limits) -> Iterator[Finding]:
     yield evaluating_in_train_mode.finding(
         f"{data['count']} of {data['passes']} evaluation passes ran in training mode, with {listed(affected)} active.",
         first_step=data["first_step"],
-        last_step=heard[-1].step,
+        last_step=events[-1].step,
         confidence=0.95 if sure else 0.6,
         evidence={
             "passes_in_train_mode": data["count"],

@@ -21,9 +21,9 @@ Gradients with respect to the input are wanted during validation (saliency, phys
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> heard = {"first_step": 50, "count": 2, "confirmed": 2, "passes": 2}
+>>> seen = {"first_step": 50, "count": 2, "confirmed": 2, "passes": 2}
 >>> print(*evaluating_with_gradients.check(
-...     a_run(loss=1.0, eval_mode=0.0, events=[Event(99, "validation_with_gradients", heard)])))
+...     a_run(loss=1.0, eval_mode=0.0, events=[Event(99, "validation_with_gradients", seen)])))
 LOP103 evaluating-with-gradients: 2 of 2 evaluation passes kept a graph that nobody used.
 
 ## References
@@ -48,14 +48,14 @@ class Limits:
 
 @rule("LOP103", severity=Severity.WARNING, needs=[EVAL_MODE], limits=Limits())
 def evaluating_with_gradients(run: Run, limits: Limits) -> Iterator[Finding]:
-    heard = run.events_of("validation_with_gradients")
-    if not heard or heard[-1].data["count"] < limits.repeats:
+    events = run.events_of("validation_with_gradients")
+    if not events or events[-1].data["count"] < limits.repeats:
         return
-    data = heard[-1].data
+    data = events[-1].data
     yield evaluating_with_gradients.finding(
         f"{data['count']} of {data['passes']} evaluation passes kept a graph that nobody used.",
         first_step=data["first_step"],
-        last_step=heard[-1].step,
+        last_step=events[-1].step,
         confidence=0.95 if data["confirmed"] else 0.8,
         evidence={"passes_with_gradients": data["count"], "passes": data["passes"]},
         severity=None if data["confirmed"] >= limits.repeats else Severity.NOTE,

@@ -50,8 +50,8 @@ from numpy.typing import NDArray
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import judged_loss, meant_to_fall, training_loss
+from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.statistics import median, noise_level
-from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run

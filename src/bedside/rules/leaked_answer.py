@@ -100,20 +100,20 @@ def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _label(run: Run, event: Event) -> Finding:
-    told = event.data
-    first, columns, classes = int(told["first"]), int(told["columns"]), int(told["classes"])
+    data = event.data
+    first, columns, classes = int(data["first"]), int(data["columns"]), int(data["classes"])
     if columns == 1:
         who = (
-            f"Column {first} of the {count(told['of'])} inputs tells the class alone: one number for each of {classes}"
+            f"Column {first} of the {count(data['of'])} inputs tells the class alone: one number for each of {classes}"
         )
     else:
-        who = f"{count(columns)} of the {count(told['of'])} inputs (from column {first}) are the class in other words"
+        who = f"{count(columns)} of the {count(data['of'])} inputs (from column {first}) are the class in other words"
     return leaked_answer.finding(
-        f"{who}, in all of {count(told['examples'])} examples.",
+        f"{who}, in all of {count(data['examples'])} examples.",
         first_step=0,
         last_step=max(event.step, run.steps - 1),
         confidence=0.95,
-        evidence=dict(told),
+        evidence=dict(data),
         series=[LOSS.name],
         could_also_be=("a feature that defines the class: then no model is needed to tell it.",),
         try_=(
@@ -125,15 +125,15 @@ def _label(run: Run, event: Event) -> Finding:
 
 
 def _target(run: Run, event: Event) -> Finding:
-    told = event.data
-    first, columns = int(told["first"]), int(told["columns"])
-    who = f"Column {first} of the {count(told['of'])} inputs puts" if columns == 1 else f"{count(columns)} inputs put"
+    data = event.data
+    first, columns = int(data["first"]), int(data["columns"])
+    who = f"Column {first} of the {count(data['of'])} inputs puts" if columns == 1 else f"{count(columns)} inputs put"
     return leaked_answer.finding(
-        f"{who} all of {count(told['examples'])} examples into the order of their targets, without one exception.",
+        f"{who} all of {count(data['examples'])} examples into the order of their targets, without one exception.",
         first_step=0,
         last_step=max(event.step, run.steps - 1),
         confidence=0.9,
-        evidence=dict(told),
+        evidence=dict(data),
         series=[LOSS.name],
         could_also_be=("a target that is a function of this one feature, as in a toy task.",),
         try_=(f"Train without column {first}: if the loss is far higher, the model had read the answer there.",),
@@ -141,8 +141,8 @@ def _target(run: Run, event: Event) -> Finding:
 
 
 def _is_in_place(event: Event, limits: Limits) -> bool:
-    told = event.data
-    return bool(told["same"] >= limits.same and told["asked"] >= limits.asked and told["kinds"] >= limits.kinds)
+    data = event.data
+    return bool(data["same"] >= limits.same and data["asked"] >= limits.asked and data["kinds"] >= limits.kinds)
 
 
 def _is_copied(run: Run, limits: Limits) -> bool:
@@ -155,14 +155,14 @@ def _is_copied(run: Run, limits: Limits) -> bool:
 
 
 def _token(run: Run, event: Event) -> Finding:
-    told = event.data
+    data = event.data
     return leaked_answer.finding(
-        f"The model is asked for the token that it is given: {number(100 * float(told['same']), 3)} % of the targets "
+        f"The model is asked for the token that it is given: {number(100 * float(data['same']), 3)} % of the targets "
         "are the input at the same place.",
         first_step=0,
         last_step=max(event.step, run.steps - 1),
         confidence=0.93,
-        evidence=dict(told),
+        evidence=dict(data),
         series=[LOSS.name],
         could_also_be=("an autoencoder of sequences, whose answer has to pass a bottleneck.",),
         try_=(
@@ -173,15 +173,15 @@ def _token(run: Run, event: Event) -> Finding:
 
 
 def _future(run: Run, event: Event) -> Finding:
-    told = event.data
-    place, changed = int(told["position"]), int(told["changed"])
+    data = event.data
+    place, changed = int(data["position"]), int(data["changed"])
     return leaked_answer.finding(
         f"The model sees the token that it should predict: with token {place} changed, the answers at {count(changed)} "
-        f"of the {count(place)} positions before it change, by up to {number(float(told['change']), 2)}.",
+        f"of the {count(place)} positions before it change, by up to {number(float(data['change']), 2)}.",
         first_step=0,
         last_step=max(event.step, run.steps - 1),
         confidence=0.97,
-        evidence=dict(told),
+        evidence=dict(data),
         series=[LOSS.name],
         could_also_be=("normalisation over the length of the sequence, which lets through a little of what follows.",),
         try_=(

@@ -13,10 +13,10 @@ Where the run was resumed and the rates from there on are those of the first ste
 anew, whatever the loss did: a warning if it was not over by then, a note if it was.
 
 After the rate had fallen to a `leap`th of its highest or less, it rose `leap`-fold or more between neighbouring
-readings. Where the run was resumed there, it is told if the loss got worse by `worse` of its level and `noise` times
-its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may be a
-warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has come
-down again without bringing the loss back. More than one is a cyclical schedule.
+readings. Where the run was resumed there, it is reported if the loss got worse by `worse` of its level and `noise`
+times its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may
+be a warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has
+come down again without bringing the loss back. More than one is a cyclical schedule.
 
 ## When it is wrong
 A schedule that is meant to begin anew at a resume, in a log that ends before that has paid.

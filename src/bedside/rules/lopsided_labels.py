@@ -9,8 +9,8 @@ forgets it at the next, and the loss swings with the order of the data. If the d
 the commonest class all the time scores well and nothing else is learnt.
 
 ## How it decides
-The usual share is above `share`. Whether the whole is mixed is told by the entropy of all labels seen: then sorted data
-is meant, a warning. Classes of a batch or a few each are told by single batches: their labels are less than `half` as
+The usual share is above `share`. The entropy of all labels seen shows whether the whole is mixed: then sorted data is
+meant, a warning. Single batches show classes that come a batch or a few at a time: their labels are less than `half` as
 mixed as those of the whole, where random batches of eight or more come close to it. With `nearly_all` of the labels in
 one class the labels are probably broken, a warning too, as it is when held-out accuracy is that of a guess (within
 `better`) over three evaluations, or over two while the training loss is below `learned` of a blind guess: then nothing

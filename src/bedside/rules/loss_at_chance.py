@@ -12,11 +12,11 @@ its first steps.
 ## How it decides
 Over the last third the loss is within two percent (or its noise) of the chance level computed from the run's
 configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is inferred where
-the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values
-(ln 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the
-loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well. A training loss that
-is no better but too restless to have settled is told by the evaluations: `evaluations` of them, none below chance, and
-no accuracy above it by `better`. Where training does come below chance and validation does not, that is
+the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln
+2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss
+did not begin far above (`start`), and it is a note unless a metric stays near zero as well. A training loss that is no
+better but too restless to have settled is judged by its evaluations: `evaluations` of them, none below chance, and no
+accuracy above it by `better`. Where training does come below chance and validation does not, that is
 nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
@@ -130,7 +130,7 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _within_noise(run: Run, now: float, uncertain: float, limits: Limits) -> Chance | None:
-    """The known level that the loss cannot be told from, with batches as small as these."""
+    """The known level that the loss is within noise of, with batches as small as these."""
     chance = known_chance(run.config)
     close = limits.noise * uncertain
     if chance is None or not 0 < abs(now - chance.level) <= min(close, limits.most_noise * chance.level):

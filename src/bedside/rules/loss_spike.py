@@ -43,9 +43,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.statistics import Spike, how_sure, in_blocks, spikes
 from bedside.analysis.statistics.outline import PLACES
-from bedside.analysis.task_changes import task_changed
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series

@@ -42,9 +42,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.schedule import read_schedule
 from bedside.analysis.statistics import noise_level
-from bedside.analysis.task_changes import task_changed
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE

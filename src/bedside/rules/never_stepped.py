@@ -53,10 +53,10 @@ class Limits:
 def never_stepped(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("backward passes and steps (a watched run)")
-    told = run.events_of("unstepped")
-    if not told:
+    events = run.events_of("unstepped")
+    if not events:
         return
-    backwards = int(told[-1].data["backwards"])
+    backwards = int(events[-1].data["backwards"])
     usual = run.series(MICRO_BATCHES.name).median()
     has_stepped = usual == usual
     if backwards < max(limits.fewest, limits.times * (usual if has_stepped else 1)):

@@ -20,7 +20,7 @@ Streams of data that never repeat, where the training loss of the next batch is 
 ## Example
 >>> from bedside.testing import a_run
 >>> print(*no_validation.check(a_run(loss=[2.0 - 0.005 * k for k in range(300)])))
-GEN109 no-validation: No validation in 300 steps: overfitting cannot be told from learning.
+GEN109 no-validation: No validation in 300 steps: nothing distinguishes overfitting from learning.
 
 ## References
 - Prechelt (1998), Early stopping: but when?
@@ -58,7 +58,7 @@ def no_validation(run: Run, limits: Limits) -> Iterator[Finding]:
         f"The model was evaluated at {moment(run, min(seen))}, and its loss was not logged: overfitting cannot be "
         "told from learning."
         if seen
-        else f"No validation in {steps(run.steps, run.axis)}: overfitting cannot be told from learning.",
+        else f"No validation in {steps(run.steps, run.axis)}: nothing distinguishes overfitting from learning.",
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=0.9,

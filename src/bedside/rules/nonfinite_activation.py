@@ -18,7 +18,7 @@ make the place less exact: then the smallest module that certainly holds it is n
 
 ## When it is wrong
 Masks of −inf in a module's output are not NaN and are not taken for it. Overflow at the end of a divergence is real but
-not the cause: then what made the weights grow is told first.
+not the cause: then what made the weights grow comes first.
 
 ## What to try
 1. In the named module: `log`, `sqrt`, division and `exp` at the edge of their domain; add an epsilon or clamp.
@@ -69,7 +69,7 @@ def nonfinite_activation(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage") and not run.has(NONFINITE_ACTIVATIONS.name, per_owner=True):
         raise NotEnough("what modules returned (a watched run)")
     origins = run.events_of("origin")
-    # Each stretch of bad steps has one beginning; weights or a batch that were bad before are told by other rules.
+    # Each stretch of bad steps has one beginning; weights or a batch that were bad before are reported by other rules.
     begins = [e for i, e in enumerate(origins) if i == 0 or e.step > origins[i - 1].step + 1]
     born = [event for event in begins if event.data.get("kind") in ("module", "loss")]
     if born:

@@ -89,11 +89,11 @@ def nonfinite_weights(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _buffers(run: Run) -> Iterator[Finding]:
-    told = run.events_of("nonfinite_buffers")
+    events = run.events_of("nonfinite_buffers")
     weights = run.series(NONFINITE_PARAMS.name)
-    if not told or (len(weights) and weights.last != 0):  # bad weights make bad statistics
+    if not events or (len(weights) and weights.last != 0):  # bad weights make bad statistics
         return
-    first, names = told[0].step, [name for event in told for name in event.data["names"]]
+    first, names = events[0].step, [name for event in events for name in event.data["names"]]
     where = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
     yield nonfinite_weights.finding(
         f"The buffers {listed(f'`{name}`' for name in names[:4])} hold NaN or infinity from {moment(run, first)} on, "

@@ -10,7 +10,7 @@ its steps on crossing the valley instead of walking along it.
 ## How it decides
 The logarithm of the norm has a strongly negative correlation with its predecessor (below −`bounce`) in most stretches
 of the second half, and the bounce is at least `swing`-fold. Random noise has a correlation of zero, and everything
-slow a positive one. Only for runs logged at every step: at an interval a bounce cannot be told from chance.
+slow a positive one. Only for runs logged at every step: at an interval a bounce looks like chance.
 
 ## When it is wrong
 Two kinds of batches that take turns (two data sets, a generator and a discriminator).

@@ -61,10 +61,10 @@ def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     if len(marks) < limits.fewest:
         return
-    told = _pattern(marks, limits)
-    if told is None:
+    pattern = _pattern(marks, limits)
+    if pattern is None:
         return
-    message, evidence, advice = told
+    message, evidence, advice = pattern
     yield repeated_batches.finding(
         message,
         first_step=marks.first_step,

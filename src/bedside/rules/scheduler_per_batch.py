@@ -197,11 +197,11 @@ def _within_first_epoch(run: Run, gone: int) -> bool:
 
 
 def _left_after_an_epoch(run: Run, schedule: Schedule) -> float:
-    """The part of the peak at which the second epoch began; 1 if it has not. The first may be told at its end."""
-    told = [event.step for event in run.events_of("epoch") if event.step > 0]
+    """The part of the peak at which the second epoch began; 1 if it has not. The first may show only at its end."""
+    began = [event.step for event in run.events_of("epoch") if event.step > 0]
     counted = run.series(EPOCH.name).finite()
     over = counted.steps[counted.values >= np.floor(counted.values[0]) + 1] if counted else []
-    begun = min([*told, *over], default=schedule.rates.last_step) + 1  # the first step of the second epoch
+    begun = min([*began, *over], default=schedule.rates.last_step) + 1  # the first step of the second epoch
     later = schedule.rates.since(begun)
     return float(later.values[0]) / schedule.peak if later else 1.0
 

@@ -11,11 +11,11 @@ forgets, its outputs become constant, and with them the loss.
 The norm is below `small` of its first value at the end, it came down by degrees, and the loss at the end is no better
 than it was when the norm had lost its first tenth, or clearly worse than its best since. With more than `stuck` of the
 loss left, it also counts when the loss has stood for a third of the run, or when decay takes more than `hard` of every
-weight at each step (learning rate times weight decay). So hard a decay need not have come that far: it is told once the
-norm has lost `begun`, at `unopposed` or more of the pace of the decay alone, for where that leads is known. Weights
+weight at each step (learning rate times weight decay). So hard a decay need not have come that far: it is reported once
+the norm has lost `begun`, at `unopposed` or more of the pace of the decay alone, for where that leads is known. Weights
 that shrink while the loss falls are healthy (embeddings that start large, normalised layers). Single layers that fall
-below `layer` of their first norm by degrees, while the usual layer keeps `kept`, are told too: a note while the loss
-does well.
+below `layer` of their first norm by degrees, while the usual layer keeps `kept`, are reported too: a note while the
+loss does well.
 
 ## When it is wrong
 Pruning and sparsity on purpose.

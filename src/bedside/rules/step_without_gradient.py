@@ -21,8 +21,8 @@ An optimizer for parts of a model that are used now and then, such as the expert
 ## Example
 >>> from bedside.record.run import Event
 >>> from bedside.testing import a_run
->>> heard = Event(99, "empty_step", {"first_step": 0, "count": 100, "optimizer": "SGD"})
->>> print(*step_without_gradient.check(a_run(loss=2.3, events=[Event(0, "coverage"), heard])))
+>>> seen = Event(99, "empty_step", {"first_step": 0, "count": 100, "optimizer": "SGD"})
+>>> print(*step_without_gradient.check(a_run(loss=2.3, events=[Event(0, "coverage"), seen])))
 LOP104 step-without-gradient: 100 of 100 steps found no gradient at all: they changed nothing.
 
 ## References
@@ -51,10 +51,10 @@ class Limits:
 def step_without_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the optimizer's steps (a watched run)")
-    heard = run.events_of("empty_step")
-    if not heard:
+    events = run.events_of("empty_step")
+    if not events:
         return
-    data = heard[-1].data
+    data = events[-1].data
     watched = max((parameter.watched_steps for parameter in run.parameters), default=0)  # in between nobody counted
     empty, steps = data["count"], max(watched or run.steps, data["count"])
     if empty < limits.fewest or empty < limits.share * steps:
@@ -62,7 +62,7 @@ def step_without_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     yield step_without_gradient.finding(
         f"{count(empty)} of {count(steps)} steps found no gradient at all: they changed nothing.",
         first_step=data["first_step"],
-        last_step=heard[-1].step,
+        last_step=events[-1].step,
         confidence=0.98,
         evidence={"empty_steps": empty, "steps": steps},
         could_also_be=("An optimizer for parts that are rarely used: it steps without them in between.",),

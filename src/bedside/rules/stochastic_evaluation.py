@@ -1,7 +1,7 @@
 """Dropout is at work in evaluation, although the model is in evaluation mode.
 
 ## What it sees
-A dropout function that is called in an evaluation with a rate above zero and told to drop.
+A dropout function that is called in an evaluation with a rate above zero and `training=True`.
 
 ## Why it matters
 Every evaluation is that of another, thinned network: the numbers are noisy and too bad, and two evaluations of one
@@ -24,7 +24,7 @@ Dropout in evaluation on purpose: Monte Carlo dropout for uncertainties, speech 
 >>> from bedside.testing import a_run
 >>> seen = Event(20, "evaluation_dropout", {"where": ["head"], "function": "dropout", "rate": 0.5})
 >>> print(*stochastic_evaluation.check(a_run(loss=1.0, events=[Event(0, "coverage"), seen])))
-LOP112 stochastic-evaluation: In evaluation mode, `head` still drops 50 % of its numbers (F.dropout is told to).
+LOP112 stochastic-evaluation: In evaluation mode, `head` still drops 50 % of its numbers (F.dropout with training=True).
 
 ## References
 - PyTorch documentation, torch.nn.functional.dropout: `training=True` is the default.
@@ -57,7 +57,7 @@ def stochastic_evaluation(run: Run, limits: Limits) -> Iterator[Finding]:
         function, rate = event.data["function"], event.data["rate"]
         attention = function == "scaled_dot_product_attention"
         yield stochastic_evaluation.finding(
-            f"In evaluation mode, {who} still drops {percent(rate)} of its numbers (F.{function} is told to).",
+            f"In evaluation mode, {who} still drops {percent(rate)} of its numbers (F.{function} with training=True).",
             first_step=event.step,
             last_step=max(event.step, run.steps - 1),
             confidence=0.95,

@@ -9,8 +9,8 @@ can. Typical: weights initialised with zeros or any other constant.
 
 ## How it decides
 From the first steps to the last, the variation between units is below `alike` of the output's size, in a layer whose
-output does vary from sample to sample (`varies`): one that puts out a constant is told by collapsed-activations. Random
-biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
+output does vary from sample to sample (`varies`): one that puts out a constant is found by collapsed-activations.
+Random biases make units with equal weights differ a little: below `nearly` at the median of `many` readings, inside the
 network, it is a warning while the loss has won less than `progress`, unless the units began as far apart as `random`
 ones do (the spreads that a variational encoder gives are alike by right). Units that are `begun` alike, and nearly so
 at every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were

@@ -51,13 +51,13 @@ class Limits:
 
 @rule("NUM107", severity=Severity.WARNING, needs=[UNDERFLOWED_FRACTION.per_owner], limits=Limits(), preview_since="0.1")
 def underflowing_second_moment(run: Run, limits: Limits) -> Iterator[Finding]:
-    told = [s for s in run.of(UNDERFLOWED_FRACTION.name) if len(s) >= limits.fewest]
-    now = {s.owner: s.median(limits.last) for s in told}
+    layers = [s for s in run.of(UNDERFLOWED_FRACTION.name) if len(s) >= limits.fewest]
+    now = {s.owner: s.median(limits.last) for s in layers}
     affected = [owner for owner, share in now.items() if share > limits.share]
     if not affected:
         return
     worst = max(affected, key=lambda owner: now[owner])
-    series = next(s for s in told if s.owner == worst)
+    series = next(s for s in layers if s.owner == worst)
     first = int(series.steps[int((series.values > limits.share).argmax())])
     where = places(affected, of=list(now))
     others = f" (and more than {percent(limits.share)} in {listed(f'`{o}`' for o in affected if o != worst)})"

@@ -12,8 +12,8 @@ hour of it is lost.
 ‖update‖ / ‖weights‖ is below `small`, by the median over the steps whose learning rate is at least `main` of its peak
 (warm-up and the end of a schedule are meant to be small; while it warms up it is too early to say), no module moves at
 a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
-The shorter the steps, the sooner that is clear: those below a tenth of `small` are told after `clear` readings, those
-just below `small` after `readings`.
+The shorter the steps, the sooner that is clear: those below a tenth of `small` are reported after `clear` readings,
+those just below `small` after `readings`.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some

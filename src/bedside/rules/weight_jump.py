@@ -41,8 +41,8 @@ import numpy as np
 
 from bedside.analysis.leaf_modules import leaves, places
 from bedside.analysis.losses import meant_to_fall
+from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.outside_changes import OutsideChange, outside_changes
-from bedside.analysis.task_changes import task_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run

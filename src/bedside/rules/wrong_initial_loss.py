@@ -108,7 +108,7 @@ def _other_terms(run: Run) -> str:
 
 
 def _of_answers(run: Run) -> bool:
-    """Whether the loss is that of answers among the classes, as far as the run tells."""
+    """Whether the loss is that of answers among the classes, as far as the run shows."""
     tokens = any(key.rsplit(".", 1)[-1] in ("vocab_size", "padded_vocab_size") for key in run.config)
-    told = tokens or run.format == WATCHED or bool(accuracies(run) or accuracies(run, "train"))
-    return told and not run.matching("part/")
+    known = tokens or run.format == WATCHED or bool(accuracies(run) or accuracies(run, "train"))
+    return known and not run.matching("part/")

@@ -1,4 +1,4 @@
-"""What sinks are told when a run is over: the verdict, and the report as text and as a page."""
+"""What sinks get when a run is over: the verdict, and the report as text and as a page."""
 
 from __future__ import annotations
 

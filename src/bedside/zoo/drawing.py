@@ -10,7 +10,7 @@ from bedside.record.series import Series
 
 TRAIN, HELD_OUT, TWIN, ALARM, INK = "#0b5fd0", "#e06c00", "#b9bec6", "#c62a2f", "#20242a"
 HEALTHY, SICK = "#2e8b57", "#c62a2f"
-FLOOR, CEILING = 1e-4, 1e6  # of a loss on paper: beyond them nothing is told by how far
+FLOOR, CEILING = 1e-4, 1e6  # of a loss on paper: how far beyond them says nothing more
 TEXT = 3.1  # mm: 9 point, the smallest that reads from a metre away
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import bedside.live
-from bedside.zoo.curves import curves_of
+from bedside.zoo.cards import curves_of
 from bedside.zoo.readouts import readouts
 from bedside.zoo.run_cache import CACHE, TWIN, recorded
 from bedside.zoo.specimen import Specimen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bedside.record.run import Run
-from bedside.report.instruments.loss import held_out_losses, level_now
+from bedside.report.instruments.loss_curves import held_out_losses, level_now
 from bedside.wording import number
 
 

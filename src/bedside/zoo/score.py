@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from bedside.zoo.curves import write_gallery
+from bedside.zoo.cards import write_gallery
 from bedside.zoo.grading import Row, judge_healthy, judge_sick
 from bedside.zoo.run_cache import CACHE, TWIN, recorded
 from bedside.zoo.specimen import Specimen

@@ -18,9 +18,9 @@ class Ears:
     """Observes a model and writes down who returned what."""
 
     def __init__(self, model):
-        self.told = []
+        self.recorded = []
         self._model = model
-        self.calls = ModuleCalls(model.modules(), lambda module, output: self.told.append((module, output)))
+        self.calls = ModuleCalls(model.modules(), lambda module, output: self.recorded.append((module, output)))
 
     def __enter__(self):
         self.calls.on(self._model)
@@ -43,11 +43,11 @@ def untouched(model):
 def test_every_module_is_heard_in_the_order_of_return(model):
     with Ears(model) as ears:
         output = model(torch.ones(2, 4))
-    assert [m for m, _ in ears.told] == [model[0], model[1][0], model[1][1], model[1], model]
-    assert ears.told[-1][1] is output
+    assert [m for m, _ in ears.recorded] == [model[0], model[1][0], model[1][1], model[1], model]
+    assert ears.recorded[-1][1] is output
     assert untouched(model)
     model(torch.ones(2, 4))
-    assert len(ears.told) == 5, "nobody listens any more"
+    assert len(ears.recorded) == 5, "nobody listens any more"
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -55,13 +55,13 @@ def test_several_may_listen_and_leave_in_any_order(model, first):
     ears = [Ears(model), Ears(model)]
     for _ in range(2):  # the second time all is as it was the first
         for each in ears:
-            each.told.clear()
+            each.recorded.clear()
             each.calls.on(model)
         model(torch.ones(2, 4))
         ears[first].calls.off()
         model(torch.ones(2, 4))
         ears[1 - first].calls.off()
-        assert [len(ears[first].told), len(ears[1 - first].told)] == [5, 10]
+        assert [len(ears[first].recorded), len(ears[1 - first].recorded)] == [5, 10]
         assert untouched(model)
 
 
@@ -76,7 +76,7 @@ def test_a_call_that_the_user_compiled_is_made_and_put_back(model):
     for _ in range(2):
         with Ears(model) as ears:
             model(torch.ones(2, 4))
-        assert len(ears.told) == 5
+        assert len(ears.recorded) == 5
         assert vars(model[0])[CALL_SLOT] is compiled
     assert len(made) == 2
 
@@ -88,7 +88,7 @@ def test_a_copy_that_shares_everything_is_called_itself(model):
         copied.__dict__ = original.__dict__.copy()  # as nn.DataParallel does, in the middle of a forward
         copied._parameters = {name: torch.zeros_like(p) for name, p in original._parameters.items()}
         assert not copied(torch.ones(2, 4)).any()
-    assert not ears.told, "it is not a module of the model"
+    assert not ears.recorded, "it is not a module of the model"
     assert not copied(torch.ones(2, 4)).any(), "nor later, when nobody listens"
 
 
@@ -103,7 +103,7 @@ def test_copies_that_are_made_meanwhile_are_nobodys_patients(copied):
     with Ears(model) as ears:
         other = copied(model)
         other(torch.ones(2, 4))
-    assert not ears.told
+    assert not ears.recorded
     assert all(vars(m).get(CALL_SLOT) is None for m in other.modules())
 
 

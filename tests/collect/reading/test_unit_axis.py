@@ -1,4 +1,4 @@
-"""Units of (batch, channels, length) and of (batch, length, features) are told apart, whatever module returns them."""
+"""Units of (batch, channels, length) and of (batch, length, features) differ, whatever module returns them."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ def test_without_a_budget_every_step_is_read_in_full(tmp_path):
 def test_copies_that_are_made_at_quiet_steps_are_nobodys_patients(tmp_path):
     loop = Loop(tmp_path / "run").run()
     assert loop.fast_path[-1]
-    assert CALL_SLOT in vars(loop.model), "the model is heard without a hook"
+    assert CALL_SLOT in vars(loop.model), "forwards are noticed without a hook"
     torch.save(loop.model, tmp_path / "model.pt")
     copies = [copy.deepcopy(loop.model), torch.load(tmp_path / "model.pt", weights_only=False)]
     inputs, _ = loop.case.batch()

@@ -38,9 +38,9 @@ def test_norms_are_those_before_it(clip, tmp_path):
         for vital in ("grad_norm", "grad_norm_clipped"):
             values = run.series(vital, owner).values
             np.testing.assert_allclose(values, expected[(vital, owner)], rtol=1e-4, err_msg=f"{vital} {owner}")
-    [told] = run.events_of("clipping")
-    assert told.data["by_hand"]
-    assert told.data["by"] == ("value" if clip in (clamp, clamp_data) else "norm")
+    [recorded] = run.events_of("clipping")
+    assert recorded.data["by_hand"]
+    assert recorded.data["by"] == ("value" if clip in (clamp, clamp_data) else "norm")
     if clip in (clamp, clamp_data):
         np.testing.assert_allclose(run.series("clip_threshold").values, 0.01, rtol=1e-5)
         np.testing.assert_allclose(run.series("grad_clip_ratio").values, largest / 0.01, rtol=1e-4)

@@ -256,9 +256,9 @@ def test_a_function_that_is_called_late_is_found(tmp_path):
 
     model = nn.Sequential(nn.Linear(8, 8), Late(), nn.Linear(8, 2))
     run = train(model, tmp_path, lambda step: torch.randn(16, 8), steps=steps)
-    heard = run.series("saturated_fraction", "1.tanh").steps
-    assert heard[0] <= FULL_FORWARDS + FULL_INTERVAL
-    assert heard.tolist() == list(range(heard[0], steps))
+    noted = run.series("saturated_fraction", "1.tanh").steps
+    assert noted[0] <= FULL_FORWARDS + FULL_INTERVAL
+    assert noted.tolist() == list(range(noted[0], steps))
 
 
 def test_relu6_is_saturated_at_six(tmp_path):

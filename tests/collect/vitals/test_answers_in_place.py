@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from bedside.collect.vitals.answers_in_place import compared
 
 
-def told(tmp_path, make, loss=F.cross_entropy):
+def recorded(tmp_path, make, loss=F.cross_entropy):
     model = nn.Sequential(nn.Embedding(20, 8), nn.Linear(8, 20))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -30,7 +30,7 @@ def test_targets_that_are_the_tokens_are_seen(tmp_path):
         x = torch.randint(1, 20, (8, 12))
         return x, x.clone()
 
-    seen = told(tmp_path, unshifted)
+    seen = recorded(tmp_path, unshifted)
     assert len(seen) == 3
     assert all(each["same"] == 1.0 and each["asked"] == 96 and not each["beside"] for each in seen)
 
@@ -40,7 +40,7 @@ def test_targets_that_are_the_next_tokens_are_not_the_same(tmp_path):
         ids = torch.randint(1, 20, (8, 13))
         return ids[:, :-1], ids[:, 1:]
 
-    assert all(each["same"] < 0.3 for each in told(tmp_path, shifted))
+    assert all(each["same"] < 0.3 for each in recorded(tmp_path, shifted))
 
 
 def padded():
@@ -50,11 +50,11 @@ def padded():
 
 
 def test_padding_is_measured_where_it_counts_in_the_loss(tmp_path):
-    assert all(each["padded"] == pytest.approx(2 / 3) for each in told(tmp_path, padded))
+    assert all(each["padded"] == pytest.approx(2 / 3) for each in recorded(tmp_path, padded))
 
 
 def test_padding_that_the_loss_ignores_is_no_target(tmp_path):
-    seen = told(tmp_path, padded, lambda p, y: F.cross_entropy(p, y, ignore_index=0))
+    seen = recorded(tmp_path, padded, lambda p, y: F.cross_entropy(p, y, ignore_index=0))
     assert all(each["asked"] == 32 and each["padded"] < 0.5 for each in seen)
 
 

@@ -1,4 +1,4 @@
-"""The type that training forwards are cast to is told, once; evaluations and full precision tell nothing."""
+"""The type that training forwards are cast to is recorded, once; evaluations and full precision record nothing."""
 
 import pytest
 import torch

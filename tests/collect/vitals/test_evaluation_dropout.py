@@ -17,7 +17,7 @@ class Net(nn.Module):
         return self.head(self.drop(self, F.relu(self.fc(x))))
 
 
-def told(drop, tmp_path, evaluate=True, steps=6):
+def recorded(drop, tmp_path, evaluate=True, steps=6):
     model = Net(drop)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -36,24 +36,26 @@ def told(drop, tmp_path, evaluate=True, steps=6):
 
 
 def test_dropout_that_does_not_ask_for_the_mode_is_told_once(tmp_path):
-    assert told(lambda self, x: F.dropout(x, 0.3), tmp_path) == [{"where": [""], "function": "dropout", "rate": 0.3}]
+    assert recorded(lambda self, x: F.dropout(x, 0.3), tmp_path) == [
+        {"where": [""], "function": "dropout", "rate": 0.3}
+    ]
 
 
 def test_attention_that_drops_is_told(tmp_path):
     def attend(self, x):
         return F.scaled_dot_product_attention(x[None], x[None], x[None], dropout_p=0.2)[0]
 
-    [event] = told(attend, tmp_path)
+    [event] = recorded(attend, tmp_path)
     assert (event["function"], event["rate"]) == ("scaled_dot_product_attention", 0.2)
 
 
 def test_dropout_that_follows_the_mode_is_not_told(tmp_path):
-    assert not told(lambda self, x: F.dropout(x, 0.3, training=self.training), tmp_path)
-    assert not told(lambda self, x: F.dropout(x, 0.0, True), tmp_path / "zero")
+    assert not recorded(lambda self, x: F.dropout(x, 0.3, training=self.training), tmp_path)
+    assert not recorded(lambda self, x: F.dropout(x, 0.0, True), tmp_path / "zero")
 
 
 def test_dropout_in_training_is_not_told(tmp_path):
-    assert not told(lambda self, x: F.dropout(x, 0.3), tmp_path, evaluate=False)
+    assert not recorded(lambda self, x: F.dropout(x, 0.3), tmp_path, evaluate=False)
 
 
 def test_the_functions_are_put_back_when_an_evaluation_fails(tmp_path):

@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 
-def told(tmp_path, log, scale=5.0):
+def recorded(tmp_path, log, scale=5.0):
     model = nn.Linear(40, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     batch = torch.randn(50, 40) * scale + 2
@@ -28,7 +28,7 @@ def told(tmp_path, log, scale=5.0):
 
 
 def test_the_first_batch_of_an_evaluation_is_read_as_it_is(tmp_path):
-    batch, seen = told(tmp_path, "val_loss")
+    batch, seen = recorded(tmp_path, "val_loss")
     assert len(seen) == 4
     assert seen[0]["size"] == 2000
     assert seen[0]["mean"] == pytest.approx(batch.mean().item(), rel=1e-5)
@@ -38,7 +38,7 @@ def test_the_first_batch_of_an_evaluation_is_read_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("log", ["", "reward"])
 def test_forwards_that_no_validation_metric_follows_do_not_count(log, tmp_path):
-    assert not told(tmp_path, log)[1]
+    assert not recorded(tmp_path, log)[1]
 
 
 @pytest.mark.parametrize("mode", ["train", "eval"])

@@ -19,7 +19,7 @@ class Net(nn.Module):
         return self.head(torch.relu(self.front(self.embed(x).mean(1))))
 
 
-def told(tmp_path, prepare, follow=False):
+def recorded(tmp_path, prepare, follow=False):
     model = Net()
     prepare(model)
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
@@ -38,7 +38,7 @@ def told(tmp_path, prepare, follow=False):
 
 @pytest.mark.parametrize("name", ["embed", "front"])
 def test_a_frozen_layer_as_torch_made_it_is_named(name, tmp_path):
-    assert told(tmp_path, lambda model: getattr(model, name).requires_grad_(False)) == [[name]]
+    assert recorded(tmp_path, lambda model: getattr(model, name).requires_grad_(False)) == [[name]]
 
 
 def test_pretrained_weights_are_another_matter(tmp_path):
@@ -46,15 +46,15 @@ def test_pretrained_weights_are_another_matter(tmp_path):
         nn.init.normal_(model.front.weight, std=0.2)
         model.front.requires_grad_(False)
 
-    assert not told(tmp_path, load)
+    assert not recorded(tmp_path, load)
 
 
 def test_a_frozen_copy_that_follows_the_model_is_not_named(tmp_path):
-    assert not told(tmp_path, lambda model: model.front.requires_grad_(False), follow=True)
+    assert not recorded(tmp_path, lambda model: model.front.requires_grad_(False), follow=True)
 
 
 def test_nothing_frozen_nothing_named(tmp_path):
-    assert not told(tmp_path, lambda model: None)
+    assert not recorded(tmp_path, lambda model: None)
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.05, 1.0])

@@ -167,10 +167,10 @@ def test_an_encoder_may_read_the_whole_sequence(tmp_path):
 
 def test_hooks_of_the_user_never_hear_the_trial(tmp_path):
     model = Reader(causal=False)
-    heard = []
-    model.head.register_forward_hook(lambda *_: heard.append(1))
+    recorded = []
+    model.head.register_forward_hook(lambda *_: recorded.append(1))
     assert not run_of(model, next_token, tmp_path).events_of("future_seen")
-    assert len(heard) == 30
+    assert len(recorded) == 30
 
 
 def test_the_trial_leaves_no_trace(tmp_path):

@@ -15,7 +15,7 @@ from bedside.collect.vitals.leaked_labels import Table
 WIDTH = 12
 
 
-def told(make_input, tmp_path, *, classes=3, steps=40, loss=F.cross_entropy, outputs=None, rows=32, draw=None):
+def recorded(make_input, tmp_path, *, classes=3, steps=40, loss=F.cross_entropy, outputs=None, rows=32, draw=None):
     """The events of a run on noise, into which `make_input(x, y)` may put something of the labels."""
     generator = torch.Generator().manual_seed(3)
     model = nn.Sequential(nn.Flatten(), nn.LazyLinear(outputs or classes))
@@ -44,12 +44,12 @@ def with_column(x, column):
 
 
 def test_a_column_that_is_the_label_under_another_name_is_found_and_named(tmp_path):
-    [event] = told(lambda x, y: with_column(x, 0.7 - 3 * y), tmp_path)
+    [event] = recorded(lambda x, y: with_column(x, 0.7 - 3 * y), tmp_path)
     assert event == {"leak": True, "examples": 256, "classes": 3, "columns": 1, "first": WIDTH, "of": WIDTH + 1}
 
 
 def test_a_one_hot_copy_of_the_label_is_found(tmp_path):
-    [event] = told(lambda x, y: torch.cat([F.one_hot(y, 3).float(), x], 1), tmp_path)
+    [event] = recorded(lambda x, y: torch.cat([F.one_hot(y, 3).float(), x], 1), tmp_path)
     assert (event["columns"], event["first"]) == (3, 0)
 
 
@@ -59,7 +59,7 @@ def test_a_label_in_the_corner_of_an_image_is_found_whatever_its_size(tmp_path):
         images[:, 0, -1, -1] = y.float()
         return images
 
-    [event] = told(image, tmp_path)
+    [event] = recorded(image, tmp_path)
     assert (event["columns"], event["first"], event["of"]) == (1, 1599, 1600)
 
 
@@ -67,7 +67,7 @@ def test_targets_of_zeros_and_ones_are_labels_as_well(tmp_path):
     def loss(scores, y):
         return F.binary_cross_entropy_with_logits(scores, y[:, None].float())
 
-    [event] = told(with_column, tmp_path, classes=2, outputs=1, loss=loss)
+    [event] = recorded(with_column, tmp_path, classes=2, outputs=1, loss=loss)
     assert event["leak"]
 
 
@@ -76,22 +76,22 @@ def test_a_strong_feature_is_no_leak(agreement, tmp_path):
     def feature(x, y):
         return with_column(x, torch.where(torch.rand(len(y)) < agreement, y, 1 - y))
 
-    assert told(feature, tmp_path, classes=2) == []
+    assert recorded(feature, tmp_path, classes=2) == []
 
 
 def test_a_column_that_tells_one_class_from_the_others_is_no_leak(tmp_path):
-    assert told(lambda x, y: with_column(x, y == 1), tmp_path) == []
+    assert recorded(lambda x, y: with_column(x, y == 1), tmp_path) == []
 
 
 def test_a_column_with_several_numbers_in_a_class_is_no_leak(tmp_path):
-    assert told(lambda x, y: with_column(x, y + 0.1 * torch.rand(len(y))), tmp_path) == []
+    assert recorded(lambda x, y: with_column(x, y + 0.1 * torch.rand(len(y))), tmp_path) == []
 
 
 def test_a_batch_that_is_learnt_by_heart_proves_nothing(tmp_path):
     torch.manual_seed(0)
     x, y = torch.randn(64, WIDTH), torch.randint(0, 2, (64,))
     x[:, 5] = y
-    assert told(None, tmp_path, classes=2, draw=lambda: (x, y)) == []
+    assert recorded(None, tmp_path, classes=2, draw=lambda: (x, y)) == []
 
 
 def test_what_agreed_by_chance_is_taken_back(tmp_path):
@@ -102,11 +102,11 @@ def test_what_agreed_by_chance_is_taken_back(tmp_path):
         seen += len(y)
         return with_column(x, y if seen < 600 else torch.zeros_like(y))
 
-    assert [event["leak"] for event in told(late, tmp_path)] == [True, False]
+    assert [event["leak"] for event in recorded(late, tmp_path)] == [True, False]
 
 
 def test_sequences_and_tokens_are_not_looked_at(tmp_path):
-    assert told(lambda x, y: with_column(x, y)[:, :, None].repeat(1, 1, 2), tmp_path) == []
+    assert recorded(lambda x, y: with_column(x, y)[:, :, None].repeat(1, 1, 2), tmp_path) == []
 
 
 @pytest.mark.parametrize(("make_input", "looks"), [(with_column, 16), (lambda x, y: x, 1)], ids=["a leak", "none"])
@@ -115,13 +115,13 @@ def test_it_stops_looking_once_it_knows(make_input, looks, tmp_path, monkeypatch
     add = Table.add
     monkeypatch.setattr(Table, "add", lambda self, x, y: (rows.append(len(x)), add(self, x, y)))
     monkeypatch.setattr(flush_timing, "MIN_STEPS", 1)
-    told(make_input, tmp_path, rows=300, steps=30)
+    recorded(make_input, tmp_path, rows=300, steps=30)
     assert rows == [256] * looks
 
 
 def test_nothing_waits_for_a_device(tmp_path, monkeypatch):
     monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
-    [event] = told(with_column, tmp_path)
+    [event] = recorded(with_column, tmp_path)
     assert event["leak"]
 
 
@@ -147,7 +147,7 @@ def test_a_label_is_found_where_the_loss_leaves_samples_out(pick, tmp_path):
         mask = pick(torch.arange(len(y)) % 3 > 0)
         return F.cross_entropy(scores[mask], y[mask])
 
-    [event] = told(with_column, tmp_path, loss=loss, steps=60)
+    [event] = recorded(with_column, tmp_path, loss=loss, steps=60)
     assert (event["leak"], event["first"]) == (True, WIDTH)
 
 

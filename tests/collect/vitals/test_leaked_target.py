@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def told(tmp_path, leak, steps=14, levels=None):
+def recorded(tmp_path, leak, steps=14, levels=None):
     model = nn.Linear(6, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
@@ -26,13 +26,13 @@ def told(tmp_path, leak, steps=14, levels=None):
 
 
 def test_a_column_that_is_a_function_of_the_target_is_named(tmp_path):
-    assert told(tmp_path, lambda x, y: y.exp()) == [{"columns": 1, "first": 4, "of": 6, "examples": 256}]
-    assert told(tmp_path / "falls", lambda x, y: 3 - y)
+    assert recorded(tmp_path, lambda x, y: y.exp()) == [{"columns": 1, "first": 4, "of": 6, "examples": 256}]
+    assert recorded(tmp_path / "falls", lambda x, y: 3 - y)
 
 
 def test_a_good_feature_is_no_leak(tmp_path):
-    assert not told(tmp_path, lambda x, y: y + 0.01 * x)
+    assert not recorded(tmp_path, lambda x, y: y + 0.01 * x)
 
 
 def test_a_target_of_few_levels_proves_nothing(tmp_path):
-    assert not told(tmp_path, lambda x, y: y, levels=3)
+    assert not recorded(tmp_path, lambda x, y: y, levels=3)

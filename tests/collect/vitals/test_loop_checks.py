@@ -150,10 +150,10 @@ def test_clipping_gradients_that_are_still_scaled_is_heard(unscale, tmp_path):
         scaler.step(optimizer)
         scaler.update()
 
-    heard = watched(model, optimizer, tmp_path, body).events_of("clipped_scaled")
-    assert bool(heard) is not unscale
-    if heard:
-        assert heard[-1].data["count"] == 5  # the first step is how the scaler is met
+    recorded = watched(model, optimizer, tmp_path, body).events_of("clipped_scaled")
+    assert bool(recorded) is not unscale
+    if recorded:
+        assert recorded[-1].data["count"] == 5  # the first step is how the scaler is met
 
 
 def test_an_ordinary_loop_raises_no_event(tmp_path):

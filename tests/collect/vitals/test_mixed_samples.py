@@ -42,7 +42,7 @@ class Normalises(nn.Module):
         return self.fc((x - x.mean(0)) / x.std(0))
 
 
-def told(model, tmp_path, shape=(12, 6), steps=14, same_batch=False):
+def recorded(model, tmp_path, shape=(12, 6), steps=14, same_batch=False):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     fixed = torch.randn(shape)
 
@@ -74,7 +74,7 @@ APART = {
 @pytest.mark.parametrize("name", MIXING)
 def test_samples_that_are_mixed_are_told(name, tmp_path):
     model, shape = MIXING[name]
-    [event] = told(copy.deepcopy(model), tmp_path, shape)
+    [event] = recorded(copy.deepcopy(model), tmp_path, shape)
     assert (event["samples"], event["exchanged"], event["changed"]) == (12, 6, 6)
     assert event["change"] > 1e-4
 
@@ -82,12 +82,12 @@ def test_samples_that_are_mixed_are_told(name, tmp_path):
 @pytest.mark.parametrize("name", APART)
 def test_samples_that_are_answered_one_by_one_are_not(name, tmp_path):
     model, shape = APART[name]
-    assert not told(copy.deepcopy(model), tmp_path, shape)
+    assert not recorded(copy.deepcopy(model), tmp_path, shape)
 
 
 def test_a_batch_that_is_always_the_same_may_be_a_graph(tmp_path):
-    assert not told(Normalises(), tmp_path, same_batch=True)
+    assert not recorded(Normalises(), tmp_path, same_batch=True)
 
 
 def test_where_two_dimensions_are_as_long_nothing_is_certain(tmp_path):
-    assert not told(Normalises(), tmp_path, shape=(6, 6))
+    assert not recorded(Normalises(), tmp_path, shape=(6, 6))

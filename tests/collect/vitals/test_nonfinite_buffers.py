@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def told(tmp_path, bad_at):
+def recorded(tmp_path, bad_at):
     model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 2))
     model.register_buffer("mask", torch.full((3, 3), float("-inf")))
     model.register_buffer("best", torch.tensor(float("inf")))
@@ -27,11 +27,11 @@ def told(tmp_path, bad_at):
 
 
 def test_statistics_that_a_skipped_batch_went_through_are_named_once(tmp_path):
-    assert told(tmp_path, bad_at=5) == [(5, ["1.running_mean", "1.running_var"])]
+    assert recorded(tmp_path, bad_at=5) == [(5, ["1.running_mean", "1.running_var"])]
 
 
 def test_a_mask_of_infinities_is_no_statistic(tmp_path):
-    assert not told(tmp_path, bad_at=None)
+    assert not recorded(tmp_path, bad_at=None)
 
 
 def test_a_table_of_averages_that_turns_nan_is_named(tmp_path):

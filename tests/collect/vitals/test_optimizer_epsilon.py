@@ -8,7 +8,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 
-def told(tmp_path, make, scale=1.0):
+def recorded(tmp_path, make, scale=1.0):
     model = nn.Linear(8, 4)
     optimizer = make(model.parameters())
     roots = []
@@ -27,7 +27,7 @@ def told(tmp_path, make, scale=1.0):
 
 
 def test_an_epsilon_above_the_gradients_is_told_with_their_size(tmp_path):
-    roots, events = told(tmp_path, lambda p: torch.optim.Adam(p, lr=1e-3, eps=1.0), scale=1e-3)
+    roots, events = recorded(tmp_path, lambda p: torch.optim.Adam(p, lr=1e-3, eps=1.0), scale=1e-3)
     assert len(events) == 5
     step, data = events[0]
     assert (data["optimizer"], data["eps"]) == ("Adam", 1.0)
@@ -36,4 +36,4 @@ def test_an_epsilon_above_the_gradients_is_told_with_their_size(tmp_path):
 
 @pytest.mark.parametrize("make", [torch.optim.Adam, lambda p: torch.optim.SGD(p, lr=0.1)], ids=["Adam", "SGD"])
 def test_the_usual_epsilon_and_optimizers_without_one_are_not_told(make, tmp_path):
-    assert not told(tmp_path, make)[1]
+    assert not recorded(tmp_path, make)[1]

@@ -39,8 +39,8 @@ def test_an_iterator_made_anew_at_every_step_is_told_once(on_cpu, tmp_path, monk
     if not on_cpu:  # as if the batch lay on a device
         monkeypatch.setattr(queue, "on_cpu", lambda tensor: False)
     data = loader()
-    [told] = run_of(lambda model: [next(iter(data))], tmp_path, steps=50)
-    assert told == {"batches": 4, "starts": 10, "forwards": 10}
+    [recorded] = run_of(lambda model: [next(iter(data))], tmp_path, steps=50)
+    assert recorded == {"batches": 4, "starts": 10, "forwards": 10}
 
 
 def test_a_shuffled_loader_gives_other_batches(tmp_path):

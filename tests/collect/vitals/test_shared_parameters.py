@@ -7,7 +7,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 
-def told(tmp_path, second):
+def recorded(tmp_path, second):
     model = nn.ModuleDict({"gen": nn.Linear(3, 3), "dis": nn.Linear(3, 1)})
     one = torch.optim.SGD(model["dis"].parameters(), lr=0.1)
     two = torch.optim.SGD(model[second].parameters(), lr=0.1)
@@ -22,8 +22,8 @@ def told(tmp_path, second):
 
 
 def test_the_same_parameters_in_two_optimizers_are_told(tmp_path):
-    assert told(tmp_path, "dis") == [{"tensors": 2, "optimizers": [0, 1], "all": True}]
+    assert recorded(tmp_path, "dis") == [{"tensors": 2, "optimizers": [0, 1], "all": True}]
 
 
 def test_optimizers_of_their_own_are_not(tmp_path):
-    assert not told(tmp_path, "gen")
+    assert not recorded(tmp_path, "gen")

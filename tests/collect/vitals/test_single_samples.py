@@ -7,7 +7,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 
-def told(tmp_path, rows, norm=nn.BatchNorm1d):
+def recorded(tmp_path, rows, norm=nn.BatchNorm1d):
     model = nn.Sequential(nn.Conv1d(1, 4, 3), norm(4), nn.Flatten(), nn.Linear(24, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
@@ -25,15 +25,15 @@ def told(tmp_path, rows, norm=nn.BatchNorm1d):
 
 
 def test_training_forwards_of_one_sample_are_counted(tmp_path):
-    [data] = told(tmp_path, lambda step: 1)
+    [data] = recorded(tmp_path, lambda step: 1)
     assert (data["count"], data["forwards"], data["where"]) == (9, 9, ["1"])
     assert data["evaluations"] == 9
 
 
 def test_a_single_small_batch_is_counted_as_one(tmp_path):
-    [data] = told(tmp_path, lambda step: 1 if step == 4 else 8)
+    [data] = recorded(tmp_path, lambda step: 1 if step == 4 else 8)
     assert (data["count"], data["forwards"]) == (1, 9)
 
 
 def test_other_normalisations_do_not_look_at_the_batch(tmp_path):
-    assert not told(tmp_path, lambda step: 1, lambda channels: nn.GroupNorm(2, channels))
+    assert not recorded(tmp_path, lambda step: 1, lambda channels: nn.GroupNorm(2, channels))

@@ -7,7 +7,7 @@ from tests.collect.watched import watched
 from torch import nn
 
 
-def told(tmp_path, length, steps=40):
+def recorded(tmp_path, length, steps=40):
     model = nn.GRU(2, 4, batch_first=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -21,15 +21,15 @@ def told(tmp_path, length, steps=40):
 
 
 def test_longer_inputs_from_a_step_on_are_told_once(tmp_path):
-    assert told(tmp_path, lambda step: 4 if step < 20 else 8) == [(20, "[4, 2]", "[8, 2]")]
+    assert recorded(tmp_path, lambda step: 4 if step < 20 else 8) == [(20, "[4, 2]", "[8, 2]")]
 
 
 def test_inputs_of_any_length_are_no_change(tmp_path):
-    assert not told(tmp_path, lambda step: 3 + step % 5)
+    assert not recorded(tmp_path, lambda step: 3 + step % 5)
 
 
 def test_a_single_shorter_batch_is_no_change(tmp_path):
-    assert not told(tmp_path, lambda step: 2 if step == 20 else 6)
+    assert not recorded(tmp_path, lambda step: 2 if step == 20 else 6)
 
 
 def test_an_optimizer_that_takes_over_is_told_and_one_that_takes_turns_is_not(tmp_path):

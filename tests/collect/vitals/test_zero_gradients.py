@@ -19,7 +19,7 @@ class Recurrent(nn.Module):
         return h
 
 
-def told(tmp_path, model, steps=24):
+def recorded(tmp_path, model, steps=24):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     def body(step, monitor):
@@ -32,11 +32,11 @@ def told(tmp_path, model, steps=24):
 
 
 def test_recurrent_weights_of_a_state_that_is_never_carried_on_are_named(tmp_path):
-    assert told(tmp_path, Recurrent(carries=False)) == [{"names": ["cell.weight_hh"], "looks": 20}]
+    assert recorded(tmp_path, Recurrent(carries=False)) == [{"names": ["cell.weight_hh"], "looks": 20}]
 
 
 def test_recurrent_weights_at_work_are_not(tmp_path):
-    assert not told(tmp_path, Recurrent(carries=True))
+    assert not recorded(tmp_path, Recurrent(carries=True))
 
 
 def test_a_module_that_is_dead_as_a_whole_is_left_to_other_rules(tmp_path):
@@ -48,7 +48,7 @@ def test_a_module_that_is_dead_as_a_whole_is_left_to_other_rules(tmp_path):
         def forward(self, x):
             return self.alive(x) + 0 * self.dead(x)
 
-    assert not told(tmp_path, Dead())
+    assert not recorded(tmp_path, Dead())
 
 
 def test_a_bias_that_cancels_is_not_named(tmp_path):
@@ -61,4 +61,4 @@ def test_a_bias_that_cancels_is_not_named(tmp_path):
             real, fake = self.last(x[:2]), self.last(x[2:])
             return (fake.mean() - real.mean() + 2).sqrt()
 
-    assert not told(tmp_path, Critic())
+    assert not recorded(tmp_path, Critic())

@@ -156,8 +156,8 @@ def test_a_little_growth_of_the_gradient_is_no_sign():
     norms = [*(np.linspace(1.0, 1.03, 200) + 1e-4 * NOISE.standard_normal(200)), *[math.nan] * 200]
     run = a_run(loss=calm_then([math.nan] * 200), grad_norm=norms, lr=1e-3, relative_update_norm=1e-3)
     [question] = differential(run, [primary("nonfinite-loss", 200)])
-    told = [sign for each in question.hypotheses for sign in each.speaks_for]
-    assert not any("grew" in sign for sign in told)
+    result = [sign for each in question.hypotheses for sign in each.speaks_for]
+    assert not any("grew" in sign for sign in result)
 
 
 def test_a_constant_learning_rate_is_no_peak():

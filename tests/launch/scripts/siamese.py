@@ -1,4 +1,4 @@
-"""A siamese net: one tower is called twice, pairs are told same from different."""
+"""A siamese net: one tower is called twice, it learns which pairs are of the same class."""
 
 import sys
 

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.batchnorm_statistics import batchnorm_statistics
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def a_net():

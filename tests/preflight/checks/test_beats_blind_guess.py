@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.beats_blind_guess import beats_blind_guess
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 def wide():

@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Finding, NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.causal import causal
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 TEXT = torch.randint(0, 20, (96, 9), generator=torch.Generator().manual_seed(0))
 

@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.deterministic_evaluation import deterministic_evaluation
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 class Sampling(nn.Linear):

@@ -6,9 +6,9 @@ import torch
 from torch.utils.data import DataLoader, Subset, SubsetRandomSampler, TensorDataset
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.disjoint_splits import disjoint_splits
-from bedside.preflight.testing import examined, examples, loader
+from bedside.preflight.example_setup import examined, examples, loader
 
 WHOLE = TensorDataset(*examples(120))
 

@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.finite_batches import finite_batches
-from bedside.preflight.testing import examined, examples, loader
+from bedside.preflight.example_setup import examined, examples, loader
 
 
 def test_speaks_when_a_validation_target_is_infinite():

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.finite_loss import finite_loss
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_a_gradient_is_infinite_and_the_loss_is_not():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.frozen_parameters import frozen_parameters
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 def test_speaks_when_everything_is_frozen():

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.gradients_everywhere import gradients_everywhere
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 class LowRank(nn.Module):

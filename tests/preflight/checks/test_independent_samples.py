@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.independent_samples import independent_samples
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 class OverTheBatch(nn.Module):

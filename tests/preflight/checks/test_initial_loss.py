@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.initial_loss import initial_loss
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_the_targets_of_a_regression_are_far_away():

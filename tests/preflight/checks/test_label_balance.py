@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.label_balance import label_balance
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_there_is_one_class_only():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch.utils.data import DataLoader, TensorDataset
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.last_batch import last_batch
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 def test_speaks_in_a_note_when_the_last_batch_is_tiny():

@@ -6,9 +6,9 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR, StepLR
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.learning_rate import learning_rate
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 def test_speaks_when_the_scheduler_is_of_another_optimizer():

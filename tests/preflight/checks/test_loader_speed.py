@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.loader_speed import loader_speed
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 class Slow:

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.loss_falls import loss_falls
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 class WrongSign(torch.autograd.Function):

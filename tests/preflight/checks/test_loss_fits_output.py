@@ -8,9 +8,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.loss_fits_output import loss_fits_output
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 BINARY = {"y": torch.rand(96, 1).round()}
 

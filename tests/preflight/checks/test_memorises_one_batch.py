@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.memorises_one_batch import memorises_one_batch
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_the_output_cannot_reach_the_targets():

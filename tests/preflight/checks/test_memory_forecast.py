@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.memory_forecast import memory_forecast
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 def test_speaks_of_weights_gradients_and_moments():

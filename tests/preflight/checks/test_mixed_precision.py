@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.mixed_precision import mixed_precision
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 from bedside.training.step import Loop
 
 

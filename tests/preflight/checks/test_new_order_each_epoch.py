@@ -6,9 +6,9 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, TensorDataset
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.new_order_each_epoch import new_order_each_epoch
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 DATA = TensorDataset(*examples())
 

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.no_near_duplicates import no_near_duplicates
-from bedside.preflight.testing import examined, examples, loader
+from bedside.preflight.example_setup import examined, examples, loader
 
 
 def test_speaks_when_most_sentences_differ_by_one_word():

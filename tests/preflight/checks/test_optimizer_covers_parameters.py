@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.optimizer_covers_parameters import optimizer_covers_parameters
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 class InAList(nn.Module):

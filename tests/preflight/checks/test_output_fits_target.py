@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.output_fits_target import output_fits_target
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_a_column_meets_a_row_in_a_loss_written_by_hand():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.outputs_differ import outputs_differ
-from bedside.preflight.testing import a_model, examined, examples, seeded
+from bedside.preflight.example_setup import a_model, examined, examples, seeded
 
 
 class Averaged(nn.Linear):

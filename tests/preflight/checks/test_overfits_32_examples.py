@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.overfits_32_examples import overfits_32_examples
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_the_output_cannot_reach_the_targets():

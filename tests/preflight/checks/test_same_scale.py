@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.same_scale import same_scale
-from bedside.preflight.testing import examined, examples, loader
+from bedside.preflight.example_setup import examined, examples, loader
 
 X, Y = examples(seed=7)
 

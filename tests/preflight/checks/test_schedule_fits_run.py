@@ -15,9 +15,9 @@ from torch.optim.lr_scheduler import (
 )
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.schedule_fits_run import schedule_fits_run
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 def look(make, steps=600):

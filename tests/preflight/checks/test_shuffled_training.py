@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from bedside.finding import NotExamined, Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.shuffled_training import shuffled_training
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 class Stuck(Sampler):

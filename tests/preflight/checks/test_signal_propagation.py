@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.signal_propagation import signal_propagation
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def deep(gain: float, layers: int = 12):

@@ -6,9 +6,9 @@ import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.state_survives_saving import state_survives_saving
-from bedside.preflight.testing import a_model, examined, seeded
+from bedside.preflight.example_setup import a_model, examined, seeded
 
 
 class Forgetful(torch.optim.SGD):

@@ -6,9 +6,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.still_validation import still_validation
-from bedside.preflight.testing import examined, examples, loader
+from bedside.preflight.example_setup import examined, examples, loader
 
 
 class Masked(Dataset):

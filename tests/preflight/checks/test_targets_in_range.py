@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.targets_in_range import targets_in_range
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_when_a_later_batch_has_a_label_out_of_range():

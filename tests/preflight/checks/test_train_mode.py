@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.train_mode import train_mode
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def a_net():

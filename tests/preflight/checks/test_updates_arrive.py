@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.updates_arrive import updates_arrive
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 
 def test_speaks_when_bfloat16_swallows_a_small_rate():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from bedside.finding import Severity
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.weight_decay_targets import weight_decay_targets
-from bedside.preflight.testing import examined
+from bedside.preflight.example_setup import examined
 
 
 def test_speaks_in_a_note_when_biases_decay():

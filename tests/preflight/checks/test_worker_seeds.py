@@ -7,9 +7,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from bedside.finding import Finding, NotExamined
-from bedside.preflight.base import Passed
+from bedside.preflight.check import Passed
 from bedside.preflight.checks.worker_seeds import worker_seeds
-from bedside.preflight.testing import examined, examples
+from bedside.preflight.example_setup import examined, examples
 
 DATA = TensorDataset(*examples())
 

@@ -101,10 +101,13 @@ def test_events_and_findings_are_committed_at_once(tmp_path: Path) -> None:
 def test_parameters_are_updated_by_name_and_keep_the_models_order(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     store.parameters([Parameter("z", "top", 4), Parameter("a", "", 2, trainable=False)])
-    told = [Parameter("a", "", 2, "bfloat16", False, False, 0, np.int64(7)), Parameter("z", "top", 4, gradient_steps=7)]
-    store.parameters(told)
+    given = [
+        Parameter("a", "", 2, "bfloat16", False, False, 0, np.int64(7)),
+        Parameter("z", "top", 4, gradient_steps=7),
+    ]
+    store.parameters(given)
     store.close()
-    assert open_run(tmp_path).parameters == (told[1], told[0])
+    assert open_run(tmp_path).parameters == (given[1], given[0])
     assert open_run(tmp_path).parameters[1].trainable is False
 
 

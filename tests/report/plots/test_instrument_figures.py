@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bedside.report.instruments import instrument
-from bedside.report.instruments.base import Mark
+from bedside.report.instruments.panel import Mark
 from bedside.report.plots.instrument_figures import draw, write_figures
 from bedside.report.plots.smoothing import moving_mean
 from bedside.testing import a_run

@@ -10,7 +10,7 @@ from bedside.analysis.statistics.noise import autocorrelation_time, noise_level
 from bedside.record.median import median, medians
 from bedside.record.series import Series, Steps, Values
 
-FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory cannot be told from the curve's shape anyway
+FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory looks like the curve's own shape anyway
 MOST_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
 
 

@@ -56,7 +56,7 @@ def autocorrelation_time(values: Values) -> float:
 
     The median over the quarters of the curve (short curves are taken whole), each with its own slope taken out and its
     outliers pulled in, so that neither a steep beginning, nor a bend, nor one spike looks like memory. Memory much
-    longer than a tenth of the curve cannot be told from its shape, and is underestimated.
+    longer than a tenth of the curve looks like its shape, and is underestimated.
     """
     if len(values) < 3 * FEWEST_WITH_MEMORY:
         return 1.0
@@ -65,7 +65,7 @@ def autocorrelation_time(values: Values) -> float:
 
 
 def _memory(values: Values) -> float:
-    """1 + 2 Σ ρ(k), up to the lag at which ρ can no longer be told from zero."""
+    """1 + 2 Σ ρ(k), up to the lag at which ρ is within noise of zero."""
     n = len(values)
     places = np.arange(n) - (n - 1) / 2
     middle, reach = median(values), 5 * mad(values)

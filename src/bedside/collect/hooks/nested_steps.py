@@ -1,6 +1,6 @@
 """One step is one step, also of an optimizer whose `step` calls the `step` of the class that it was made from.
 
-torch calls the hooks for both of them, one within the other. Which one is being told of shows on the stack: a count
+torch calls the hooks for both of them, one within the other. Which of the two is calling shows on the stack: a count
 would be wrong ever after, once a step has ended in an exception.
 """
 

@@ -19,7 +19,7 @@ def mode_dependent(model: nn.Module) -> list[nn.Module]:
 
 
 def dropout_rates(model: nn.Module) -> dict[str, float]:
-    """The rates of dropout modules, the largest first; a model may have hundreds, and a few are told."""
+    """The rates of dropout modules, the largest first; a model may have hundreds, and a few are recorded."""
     found = {
         plain_name(name): float(module.p) for name, module in model.named_modules() if isinstance(module, _DropoutNd)
     }

@@ -146,7 +146,7 @@ def _of_batch(batch: StepBatch) -> Columns:
         empty = [MISSING] * 5
         known = batch.clips
         table = [empty if clip is None else [*_clip_values(clip), clip.total, clip.norm_after] for clip in known]
-        columns = [*CLIP, *NORMS] if block.layout is None else CLIP  # norms that were read need not be told by the call
+        columns = [*CLIP, *NORMS] if block.layout is None else CLIP  # norms that were read are not taken from the call
         found |= dict(zip(columns, np.asarray(table).T, strict=False))
     return found
 

@@ -15,7 +15,7 @@ from bedside.collect.vitals.evaluation_inputs import EvaluationInputs
 from bedside.collect.vitals.first_nonfinite import FirstNonfinite
 from bedside.collect.vitals.frozen_weights import FrozenWeights
 from bedside.collect.vitals.gradient_noise import GradientNoise
-from bedside.collect.vitals.initial_weights import Beginning
+from bedside.collect.vitals.initial_param_norm import Beginning
 from bedside.collect.vitals.inputs import Inputs
 from bedside.collect.vitals.labels import Labels
 from bedside.collect.vitals.leaked_future import LeakedFuture
@@ -28,9 +28,9 @@ from bedside.collect.vitals.loss_terms import LossTerms
 from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
-from bedside.collect.vitals.numerics import Numerics
 from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
-from bedside.collect.vitals.reconstruction import Reconstruction
+from bedside.collect.vitals.optimizer_underflow import Numerics
+from bedside.collect.vitals.reconstruction_variation import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
 from bedside.collect.vitals.shared_parameters import SharedParameters

@@ -1,7 +1,7 @@
 """Is dropout at work in evaluation? `F.dropout(x)` drops by default, whatever mode the module is in.
 
-The first evaluation forwards (evaluation mode, no gradients) are observed: a dropout function that is called there
-with a rate above zero and told to drop makes every evaluation another network's. Attention that is given a `dropout_p`
+The first evaluation forwards (evaluation mode, no gradients) are observed: a dropout function that is called there with
+a rate above zero and `training=True` makes every evaluation another network's. Attention that is given a `dropout_p`
 does the same.
 """
 

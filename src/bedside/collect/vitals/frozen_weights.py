@@ -23,7 +23,7 @@ from bedside.record.run import Event
 
 FIRST_STEP = 50  # steps: a target network may be brought up to date that seldom
 MAX_LOOKS = 3  # the last word counts
-MIN_ELEMENTS = 256  # weights of a layer: with fewer, its distribution cannot be told
+MIN_ELEMENTS = 256  # weights of a layer: with fewer, its distribution is unknown
 FILLED = 0.97  # of the interval, by the largest of so many weights
 SIGMAS = 4.0  # by which the moments of so many normal numbers may be off by chance
 EVEN = 0.03  # by which the spread may differ from that of an even or a normal distribution

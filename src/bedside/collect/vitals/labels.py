@@ -3,8 +3,8 @@
 Read where the loss functions meet them, on sampled steps. The recent distribution (labels of the last batches weigh
 most) shows a data set that is sorted by class; the whole of it gives the entropy of the labels, which is the loss of
 the best constant guess, as the variance of the targets is for squared error and their mean absolute deviation for
-absolute error. Of yes-or-no targets only the balance is told: the loss of a critic that cannot tell real from made is
-that of a guess, and should be.
+absolute error. Of yes-or-no targets only the balance is recorded: the loss of a critic that cannot tell real from made
+is that of a guess, and should be.
 """
 
 from __future__ import annotations

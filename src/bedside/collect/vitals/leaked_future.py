@@ -72,10 +72,10 @@ class LeakedFuture(Collector):
 
     def detach(self, step: int) -> None:
         self._due = False
-        (forward, told), self._forward, self._target = (self._forward, self._target), None, None
-        if forward is None or told is None or self._done:
+        (forward, given), self._forward, self._target = (self._forward, self._target), None, None
+        if forward is None or given is None or self._done:
             return
-        target, classes = told
+        target, classes = given
         tokens = token_tensors(forward)
         if self._looked < MAX_LOOKS:
             self._looked += 1
@@ -99,9 +99,9 @@ class LeakedFuture(Collector):
             return
         before, after = (answers_in(each, tokens, classes) for each in outputs)
         if before is not None and after is not None:
-            told = differences(before.movedim(axis, 0), after.movedim(axis, 0), place)
-            told = told * is_next_token(tokens, target, axis)
-            self._tried = (step, tokens.shape[axis], self.queue.put(told))
+            changes = differences(before.movedim(axis, 0), after.movedim(axis, 0), place)
+            changes = changes * is_next_token(tokens, target, axis)
+            self._tried = (step, tokens.shape[axis], self.queue.put(changes))
 
     def events(self) -> Iterable[Event]:
         refused, self._refused = self._refused, []

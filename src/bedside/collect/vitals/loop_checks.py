@@ -26,7 +26,7 @@ KEPT = 50  # passes whose length and distance are remembered: enough for a media
 
 
 class Tally:
-    """One kind of event: told at 1, 2, 4, 8 … times, and with its last totals when watching ends."""
+    """One kind of event: recorded after 1, 2, 4, 8 … times, and with its final totals when watching ends."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

@@ -76,7 +76,7 @@ class LossTerms(Collector):
 
 
 def terms_of(root: Any) -> list[Term]:
-    """The parts that are added up, as far as it can be told how each was reduced; none if that is not known of all.
+    """The parts that are added up, if it is known of each how it was reduced; none otherwise.
 
     >>> import torch
     >>> x = torch.ones(4, 5, requires_grad=True)

@@ -95,10 +95,11 @@ class MixedSamples(Collector):
         before, after = (answers_in(each, rows) for each in outputs)
         if before is None or after is None or before.shape != after.shape:
             return
-        told = differences(before[new : rows - new], after[new : rows - new])
+        changes = differences(before[new : rows - new], after[new : rows - new])
         always_the_same = torch.stack([mark == self._marks[-1] for mark in self._marks]).all().double().cpu()
         self._done = True
-        self._tried.append((self.context.step, rows, 2 * new, self.queue.put(torch.cat([told, always_the_same[None]]))))
+        results = self.queue.put(torch.cat([changes, always_the_same[None]]))
+        self._tried.append((self.context.step, rows, 2 * new, results))
 
     def events(self) -> Iterable[Event]:
         refused, self._refused = self._refused, []

@@ -1,6 +1,6 @@
 """The narrowest place of the network: how many numbers of an example every answer passes through.
 
-Ten classes behind a layer of two units cannot be told apart, however long one trains. The graph of the first
+Ten classes behind a layer of two units cannot be separated, however long one trains. The graph of the first
 predictions knows such a place: from the answers backwards, as long as there is one way only (no skip connection, no
 second branch), whatever the network knows of an example is in the numbers at that place.
 """

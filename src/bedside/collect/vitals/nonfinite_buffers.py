@@ -1,7 +1,7 @@
 """Buffers that hold a NaN or an infinity: running statistics that one bad batch went through.
 
 A loop that skips steps whose loss is not finite keeps its weights clean, but the forward has been through BatchNorm by
-then, and its running mean stays NaN for ever; only evaluations show it. Looked at on sampled steps, and told once for
+then, and its running mean stays NaN for ever; only evaluations show it. Checked on sampled steps, and reported once for
 each buffer.
 """
 

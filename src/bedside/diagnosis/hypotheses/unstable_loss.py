@@ -103,8 +103,8 @@ def _bad_batch(sick: Symptom) -> Iterator[Sign]:
             continue
         spread = mad(past.values) or 1e-9 * max(1.0, float(np.abs(past.values).max()))
         distance = abs(at.last - past.median()) / spread
-        told = f"{vital} {number(at.last)}, usually {number(past.median())}"
-        (odd if distance > LIMITS.far else usual_ones).append(told)
+        reading = f"{vital} {number(at.last)}, usually {number(past.median())}"
+        (odd if distance > LIMITS.far else usual_ones).append(reading)
     if odd:
         yield Sign(f"the batch was unlike those before it ({odd[0]})", DECISIVE)
     elif usual_ones:

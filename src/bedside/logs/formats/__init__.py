@@ -27,7 +27,7 @@ from bedside.logs.formats import (
     wandb,
     wandb_export,
 )
-from bedside.logs.formats.base import Format
+from bedside.logs.formats.log_format import Format
 from bedside.logs.formats.tensorboard import event_files as tensorboard
 from bedside.logs.formats.text import lines as text
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.errors import NotARun
-from bedside.logs.formats.base import Format, Unreadable
+from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.log import Log
 
 FOLDER = ".aim"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format
 from bedside.logs.formats.csv import header_of, read_table
+from bedside.logs.formats.log_format import Format
 from bedside.logs.log import Log
 from bedside.logs.sidecar_settings import settings_beside
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable
+from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from bedside.logs.formats.base import Format, Unreadable, encoding_of
+from bedside.logs.formats.log_format import Format, Unreadable, encoding_of
 from bedside.logs.hidden_nan import Numbers, recover_nans, with_gaps, without_gaps
 from bedside.logs.log import MOST_COLUMNS, Column, Log
 from bedside.logs.numbers import number

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format
 from bedside.logs.formats.json_records import first_record, objects, read_records
+from bedside.logs.formats.log_format import Format
 from bedside.logs.log import Log
 
 EVALUATIONS = ("bbox/", "segm/", "keypoints/", "sem_seg/", "panoptic_seg/")

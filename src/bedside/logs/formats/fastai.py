@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, head_of
 from bedside.logs.formats.csv import header_of, read_table
+from bedside.logs.formats.log_format import Format, head_of
 from bedside.logs.log import Log
 
 BEGINS = ["epoch", "train_loss", "valid_loss"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable, text_of
+from bedside.logs.formats.log_format import Format, Unreadable, text_of
 from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number
 from bedside.logs.sidecar_settings import settings_beside

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable, encoding_of, text_of
+from bedside.logs.formats.log_format import Format, Unreadable, encoding_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split

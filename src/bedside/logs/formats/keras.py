@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, Unreadable, head_of, text_of
 from bedside.logs.formats.csv import fill_log, header_of, read_table
 from bedside.logs.formats.json_records import flat
+from bedside.logs.formats.log_format import Format, Unreadable, head_of, text_of
 from bedside.logs.hidden_nan import without_gaps
 from bedside.logs.log import Log
 from bedside.logs.numbers import number

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format
 from bedside.logs.formats.json_records import first_record, objects, read_records
+from bedside.logs.formats.log_format import Format
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 

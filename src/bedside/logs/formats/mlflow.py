@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, Unreadable, text_of
+from bedside.logs.formats.log_format import Format, Unreadable, text_of
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Column, Log
 from bedside.logs.numbers import number

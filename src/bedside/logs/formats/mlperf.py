@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format
+from bedside.logs.formats.log_format import Format
 from bedside.logs.formats.text.lines import lines_of, read_lines
 from bedside.logs.log import Log
 from bedside.logs.numbers import number

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable, text_of
+from bedside.logs.formats.log_format import Format, Unreadable, text_of
 from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.formats.text.tables import header_in
 from bedside.logs.log import Log

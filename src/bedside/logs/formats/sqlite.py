@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from bedside.logs.formats.base import Unreadable
+from bedside.logs.formats.log_format import Unreadable
 from bedside.record.sqlite.fences import fence, require_plain_files, require_plain_tables
 
 MAGIC = b"SQLite format 3\0"

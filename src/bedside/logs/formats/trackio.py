@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, Unreadable
 from bedside.logs.formats.json_records import flat
+from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Log
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.logs.formats.base import Format, Unreadable
+from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.formats.protobuf import Malformed, fields, signed, text
 from bedside.logs.log import Log
 from bedside.logs.numbers import number

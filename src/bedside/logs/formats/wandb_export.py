@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, Unreadable, head_of
 from bedside.logs.formats.csv import fill_log, header_of, read_cells
+from bedside.logs.formats.log_format import Format, Unreadable, head_of
 from bedside.logs.log import Log
 
 AXES = ("Step", "trainer/global_step", "Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "epoch")

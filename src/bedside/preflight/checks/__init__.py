@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.preflight.base import Check
+from bedside.preflight.check import Check
 from bedside.preflight.checks.batchnorm_statistics import batchnorm_statistics
 from bedside.preflight.checks.beats_blind_guess import beats_blind_guess
 from bedside.preflight.checks.causal import causal

@@ -21,7 +21,7 @@ Batches of one that stay in training mode in evaluation as well: that is an inst
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> x, y = examples(65)
 >>> print(examined(batchnorm_statistics, nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 3)), x=x, y=y))
 PRE406 batchnorm-statistics: The last batch of an epoch has one sample, which BatchNorm cannot normalise in training.
@@ -41,7 +41,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.loading import last_batch_size
 from bedside.preflight.setup import Setup
 from bedside.training.batches import take_rows

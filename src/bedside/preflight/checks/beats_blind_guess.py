@@ -22,7 +22,7 @@ Tasks where a few hundred examples teach nothing about others: parity, hashing, 
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import a_setup, examined, examples
+>>> from bedside.preflight.example_setup import a_setup, examined, examples
 >>> x, y = examples(384)
 >>> torn = y[torch.randperm(384, generator=torch.Generator().manual_seed(0))]
 >>> wide = lambda: torch.nn.Sequential(torch.nn.Linear(8, 512), torch.nn.ReLU(), torch.nn.Linear(512, 3))
@@ -46,8 +46,8 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import blind_loss
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.training.modes import without_dropout

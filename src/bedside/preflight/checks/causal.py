@@ -23,7 +23,7 @@ Autoencoders over tokens, which are asked to repeat their input by design. Encod
 ## Example
 >>> import torch
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class Sees(nn.Module):
 ...     def __init__(self):
 ...         super().__init__()
@@ -52,7 +52,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from bedside.collect.vitals.leaked_future import answers_in, differences, is_next_token, one_changed
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.preflight.torch_calls import OF_CLASSES, Call
 from bedside.training.batches import map_tensors, named_tensors

@@ -20,7 +20,7 @@ Monte Carlo dropout on purpose. Models that sample by design (variational autoen
 ## Example
 >>> from torch import nn
 >>> from torch.nn import functional as F
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class Always(nn.Linear):
 ...     def forward(self, x):
 ...         return super().forward(F.dropout(x, 0.2))
@@ -41,7 +41,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.preflight.torch_calls import DROPOUTS, RANDOM, Call, FunctionCalls
 from bedside.training.batches import named_tensors

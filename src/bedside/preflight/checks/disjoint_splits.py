@@ -21,7 +21,7 @@ Two examples that really are alike: blank images, the same sentence twice.
 2. Remove duplicates before splitting; keep what belongs together (one patient, one video) on one side.
 
 ## Example
->>> from bedside.preflight.testing import examples, examined, loader
+>>> from bedside.preflight.example_setup import examples, examined, loader
 >>> x, y = examples()
 >>> print(examined(disjoint_splits, val_loader=loader(x[:40], y[:40])))
 PRE203 disjoint-splits: 40 of 40 validation examples are training examples as well (96 training examples looked at).
@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.rows import all_fingerprints, indices
 from bedside.preflight.setup import VALIDATION, Setup
 from bedside.wording import count, percent

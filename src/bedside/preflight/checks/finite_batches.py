@@ -20,7 +20,7 @@ A NaN in a part of the batch that nobody uses is a note, not a failure.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examples, examined
+>>> from bedside.preflight.example_setup import examples, examined
 >>> x, y = examples()
 >>> x[5, 2] = float("nan")
 >>> print(examined(finite_batches, x=x, shuffle=False))
@@ -42,7 +42,7 @@ import torch
 from torch import Tensor
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import FETCHED, Setup
 from bedside.training.batches import named_tensors, rows_in
 from bedside.training.loader import readable

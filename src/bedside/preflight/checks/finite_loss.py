@@ -19,7 +19,7 @@ With a GradScaler, an overflow in the first steps is part of the plan: the gradi
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> def by_hand(output, target):
 ...     chosen = torch.relu(output)[torch.arange(len(target)), target]
 ...     return -chosen.log().mean()
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import torch
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.nonfinite.values import is_finite
 from bedside.wording import listed, number, plural

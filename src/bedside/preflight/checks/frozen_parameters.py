@@ -17,7 +17,7 @@ Never: it only counts.
 1. `model.requires_grad_(True)`, or only for the part that should learn.
 
 ## Example
->>> from bedside.preflight.testing import a_model, examined, seeded
+>>> from bedside.preflight.example_setup import a_model, examined, seeded
 >>> model = seeded(a_model)
 >>> _ = model[0].requires_grad_(False)
 >>> print(examined(frozen_parameters, model))
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import Setup
 from bedside.wording import count, listed, percent
 

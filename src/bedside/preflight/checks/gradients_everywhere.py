@@ -21,7 +21,7 @@ Parts that other batches use: experts, tasks, languages, a critic that has its o
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import a_model, examined
+>>> from bedside.preflight.example_setup import a_model, examined
 >>> class Detached(nn.Module):
 ...     def __init__(self):
 ...         super().__init__()
@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import torch
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.wording import count, listed, plural
 

@@ -22,7 +22,7 @@ Models that are meant to compare the samples of a batch with each other.
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(independent_samples, nn.Sequential(nn.Linear(8, 3), nn.Softmax(dim=0))))
 PRE402 independent-samples: 8 of 8 samples are answered differently when 8 others of their batch are exchanged.
 
@@ -43,7 +43,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.training.batches import named_tensors, same_batch, take_rows
 from bedside.training.random_state import save_random_state

@@ -23,7 +23,7 @@ A pre-trained model on data that it is confidently wrong about; that is worth kn
 3. Look for a scale or temperature that multiplies the scores, and for reduction="sum".
 
 ## Example
->>> from bedside.preflight.testing import a_model, examined, seeded
+>>> from bedside.preflight.example_setup import a_model, examined, seeded
 >>> loud = seeded(a_model)
 >>> _ = loud[2].weight.data.mul_(200)
 >>> print(examined(initial_loss, loud))
@@ -42,8 +42,8 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import VARIANCE, chance, prior, targets
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.preflight.torch_calls import LOSSES, Call, FunctionCalls
 from bedside.wording import number

@@ -20,7 +20,7 @@ A rare event that is rare.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(label_balance, y=(torch.arange(96) % 24 == 0).long()))
 PRE207 label-balance: 96 % of the labels are of class 0 (96 examples): answering always the same is that accurate.
 
@@ -36,7 +36,7 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.class_labels import labels_of
 from bedside.preflight.setup import Setup
 from bedside.preflight.torch_calls import OF_CLASSES

@@ -17,7 +17,7 @@ Losses that are summed, or weighted by the batch's size.
 1. `drop_last=True` in the training loader (not in the validation loader).
 
 ## Example
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> x, y = examples(98)
 >>> print(examined(last_batch, x=x, y=y))
 PRE504 last-batch: The last batch of an epoch has 2 examples, the others 16.
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.loading import batch_size, last_batch_size
 from bedside.preflight.setup import Setup
 from bedside.wording import plural

@@ -21,7 +21,7 @@ A group that is switched on later by hand.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> groups = lambda model: [{"params": model[0].parameters(), "lr": 0.0}, {"params": model[2].parameters()}]
 >>> print(examined(learning_rate, optimizer=lambda model: torch.optim.SGD(groups(model), lr=0.1)))
 PRE306 learning-rate: The learning rate of group 0 (0.weight, 0.bias) is 0: it will not learn.
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.schedule_preview import rates_of
 from bedside.preflight.setup import OPTIMIZER, Setup
 from bedside.training.step import real_optimizer

@@ -19,7 +19,7 @@ On another machine than the one that trains, and where other programs are busy.
 
 ## Example
 >>> import time
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> class Slow:
 ...     def __iter__(self):
 ...         for _ in range(6):
@@ -41,7 +41,7 @@ from dataclasses import dataclass
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.loader import readable
 from bedside.wording import number, percent

@@ -23,7 +23,7 @@ Straight-through estimators (quantised or binary weights, hard gates), whose gra
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(loss_falls, optimizer=lambda model: torch.optim.SGD(model.parameters(), lr=100.0)))
 PRE105 loss-falls: One step of SGD at 100 takes the loss of the same batch from 1.07 to 248.
 
@@ -41,8 +41,8 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
 from bedside.preflight.chance import guess
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.modes import without_dropout
 from bedside.training.random_state import save_random_state

@@ -22,7 +22,7 @@ Scores that are kept in such a range on purpose, and multiplied by no temperatur
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(loss_fits_output, lambda: nn.Sequential(nn.Linear(8, 3), nn.Softmax(1))))
 PRE102 loss-fits-output: cross_entropy takes scores and is given the output of a softmax: the loss cannot fall below \
 0.551.
@@ -41,7 +41,7 @@ from torch import Tensor
 from bedside.collect.vitals.loss_inputs import PROBABILITIES, SCORES, maker
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import Setup
 from bedside.preflight.torch_calls import Call
 from bedside.wording import listed, number

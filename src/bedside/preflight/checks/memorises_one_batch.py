@@ -21,7 +21,7 @@ Inputs that are equal and have different targets: nobody can tell them apart.
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class Deaf(nn.Linear):
 ...     def forward(self, x):
 ...         return super().forward(0 * x)
@@ -38,7 +38,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.memorising import memorise
 from bedside.preflight.setup import GRADIENT, Setup
 

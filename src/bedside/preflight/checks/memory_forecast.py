@@ -18,7 +18,7 @@ With activation checkpointing, sharding or offloading, which it does not know.
 1. A smaller batch with accumulation, bfloat16, or activation checkpointing.
 
 ## Example
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(memory_forecast))
 PRE702 memory-forecast: about 9.09 kB: weights 1.55 kB, gradients 1.55 kB, optimizer 3.11 kB, forward pass 2.88 kB
 
@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.forward import device_of
 from bedside.wording import number

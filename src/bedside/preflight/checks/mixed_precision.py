@@ -21,7 +21,7 @@ Optimizers that keep a copy of the weights in float32 themselves.
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> x, y = examples()
 >>> print(examined(mixed_precision, nn.Linear(8, 3).half(), x=x.half()))
 PRE701 mixed-precision: 27 of 27 trainable numbers are kept in float16: small updates vanish in them.
@@ -40,7 +40,7 @@ import torch
 from torch import Tensor, nn
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.wording import count, listed
 

@@ -21,7 +21,7 @@ An order that is fixed on purpose, to compare runs step by step.
 ## Example
 >>> import torch
 >>> from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> data = TensorDataset(*examples())
 >>> loader = DataLoader(data, 16, sampler=DistributedSampler(data, num_replicas=2, rank=0))
 >>> print(examined(new_order_each_epoch, train_loader=loader))
@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.loading import epoch_sampler, first_order, is_random, same_order
 from bedside.preflight.setup import Setup
 

@@ -23,7 +23,7 @@ A validation part that is drawn from a denser region of the data on purpose.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined, examples, loader
+>>> from bedside.preflight.example_setup import examined, examples, loader
 >>> x, y = examples(300)
 >>> near = x[:100] + 0.01 * torch.randn(100, 8, generator=torch.Generator().manual_seed(0))
 >>> print(examined(no_near_duplicates, x=x, y=y, val_loader=loader(near, y[:100])))
@@ -44,7 +44,7 @@ from torch import Tensor
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import VALIDATION, Setup
 from bedside.training.batches import rows_in
 from bedside.training.loader import readable
@@ -55,7 +55,7 @@ from bedside.wording import count, percent
 class Limits:
     quantile: float = 0.01  # of the distances among training examples: what counts as near
     far: float = 0.2  # of the validation examples: twenty times what chance gives
-    fewest: int = 100  # training examples, by which near can be told from far; a quarter as many of the others
+    fewest: int = 100  # training examples, needed to distinguish near from far; a quarter as many of the others
     training: int = 2000  # examples compared at most
     validation: int = 400  # examples compared at most
     numbers: int = 512  # of each example, evenly spread

@@ -22,7 +22,7 @@ A first layer whose initialisation was made for such inputs.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examples, examined
+>>> from bedside.preflight.example_setup import examples, examined
 >>> x, y = examples()
 >>> print(examined(normalised_inputs, x=128 + 70 * x))
 PRE202 normalised-inputs: `0` is given inputs of mean 136 and spread 70, not 0 and 1.
@@ -44,7 +44,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import LOSS, Setup
 from bedside.wording import listed, number
 

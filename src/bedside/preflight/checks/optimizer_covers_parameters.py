@@ -21,7 +21,7 @@ Parameters that another optimizer is to train, which was not given.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(optimizer_covers_parameters, optimizer=lambda model: torch.optim.SGD(model[0].parameters(), lr=0.1)))
 PRE302 optimizer-covers-parameters: 2 of 4 trainable parameters are in no optimizer: 2.weight, 2.bias.
 
@@ -38,7 +38,7 @@ from torch import nn
 
 from bedside.collect.vitals.loss_graph import hiding_places
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import OPTIMIZER, Setup
 from bedside.wording import count, listed, plural
 

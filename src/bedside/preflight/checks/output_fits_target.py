@@ -21,7 +21,7 @@ A loss over all pairs on purpose, written as a plain difference.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(output_fits_target, lambda: torch.nn.Linear(8, 1), y=torch.randn(96), loss_fn=torch.nn.MSELoss()))
 PRE101 output-fits-target: mse_loss compares (16, 1) with (16,), which broadcast to (16, 16): everybody with everybody.
 
@@ -40,7 +40,7 @@ from torch import Tensor
 
 from bedside.collect.vitals.loss_graph import hidden_broadcast
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import FirstLoss, Setup
 from bedside.preflight.torch_calls import ELEMENTWISE
 from bedside.training.batches import named_tensors

@@ -20,7 +20,7 @@ Models whose output is no function of the sample: a table of embeddings, a learn
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
 >>> _ = nn.init.constant_(model[0].bias, -1e3)
 >>> print(examined(outputs_differ, model))
@@ -38,7 +38,7 @@ import torch
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.rows import fingerprints
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.batches import named_tensors

@@ -21,7 +21,7 @@ Inputs that are equal and have different targets; a model that is small on purpo
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class Blind(nn.Linear):
 ...     def forward(self, x):
 ...         return super().forward(x.mean(0, keepdim=True).expand_as(x))
@@ -38,7 +38,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.memorising import joined, memorise
 from bedside.preflight.setup import GRADIENT, Setup
 

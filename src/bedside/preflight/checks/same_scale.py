@@ -19,7 +19,7 @@ Training inputs that are strongly augmented or masked; validation on other data 
 2. Fit the scaler on the training part only, and use that one for both.
 
 ## Example
->>> from bedside.preflight.testing import examined, examples, loader
+>>> from bedside.preflight.example_setup import examined, examples, loader
 >>> x, y = examples(seed=3)
 >>> print(examined(same_scale, val_loader=loader(4.9 + 6 * x, y)))
 PRE205 same-scale: Validation inputs (batch[0]) have mean 4.85 and spread 6.01, training inputs mean 0.0623 and \
@@ -40,7 +40,7 @@ from torch import Tensor
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import VALIDATION, Setup
 from bedside.wording import listed, number
 

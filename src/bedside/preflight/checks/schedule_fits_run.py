@@ -22,7 +22,7 @@ Schedules that are meant to end early or to be continued by another run.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import a_model, examined, seeded
+>>> from bedside.preflight.example_setup import a_model, examined, seeded
 >>> model = seeded(a_model)
 >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 >>> short = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=50)
@@ -42,7 +42,7 @@ from typing import Any
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.schedule_preview import horizon, previewed
 from bedside.preflight.setup import SCHEDULER, STEPS, Setup
 from bedside.wording import count, number, percent

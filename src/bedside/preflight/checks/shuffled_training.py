@@ -18,7 +18,7 @@ Data whose order matters: a stream, one long text, a curriculum.
 1. `DataLoader(dataset, batch_size, shuffle=True)`.
 
 ## Example
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> x, y = examples(384)
 >>> order = y.argsort()
 >>> print(examined(shuffled_training, x=x[order], y=y[order], shuffle=False))
@@ -37,7 +37,7 @@ from torch.utils.data import DataLoader
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.lab.representative import unrepresentative
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.loading import is_random, is_sequential, last_batch_size
 from bedside.preflight.setup import Setup
 

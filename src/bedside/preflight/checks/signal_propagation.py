@@ -22,7 +22,7 @@ Layers whose outputs are scaled up or down later on purpose.
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> layers = lambda: [each for _ in range(12) for each in (nn.Linear(8, 8), nn.Sigmoid())]
 >>> print(examined(signal_propagation, lambda: nn.Sequential(*layers(), nn.Linear(8, 3))))
 PRE407 signal-propagation: The weights of `0` get 4.47e-11 of the gradient that those of `24` get: it vanishes on the \
@@ -45,7 +45,7 @@ from torch import Tensor, nn
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, Setup
 from bedside.training.modes import without_dropout
 from bedside.wording import number

@@ -21,7 +21,7 @@ It tests that the objects can be saved, not that your own checkpoint does it: sa
 2. A scheduler of your own needs `state_dict` and `load_state_dict`; derive it from `LRScheduler`.
 
 ## Example
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class ByHand:
 ...     def step(self): pass
 >>> print(examined(state_survives_saving, scheduler=ByHand()))
@@ -42,7 +42,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, OPTIMIZER, Setup
 from bedside.training.random_state import save_random_state
 from bedside.wording import listed

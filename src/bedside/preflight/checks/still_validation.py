@@ -20,7 +20,7 @@ Noise that is part of the task (denoising), and test-time augmentation on purpos
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> class Noisy(torch.utils.data.Dataset):
 ...     def __len__(self): return 32
 ...     def __getitem__(self, i): return torch.randn(8), i % 3
@@ -43,7 +43,7 @@ from torch import Tensor
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.rows import fingerprints, item_batches, map_style
 from bedside.preflight.setup import VALIDATION, Setup
 from bedside.training.batches import named_tensors

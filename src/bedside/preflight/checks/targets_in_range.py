@@ -23,7 +23,7 @@ Outputs that are clipped on purpose, with targets that are outliers: then a shar
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(targets_in_range, y=torch.randint(1, 4, (96,))))
 PRE103 targets-in-range: Labels go from 1 to 3, but there are 3 outputs, for the labels 0 to 2.
 
@@ -42,7 +42,7 @@ from torch import Tensor
 from bedside.collect.vitals.target_range import RANGES, maker_of, operation, targets_in_graph
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.class_labels import labels_of
 from bedside.preflight.setup import Setup
 from bedside.preflight.torch_calls import OF_CLASSES, REGRESSION, Call

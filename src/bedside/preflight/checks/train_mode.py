@@ -21,7 +21,7 @@ It cannot see what the loop will do.
 
 ## Example
 >>> from torch import nn
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(train_mode, nn.Sequential(nn.Dropout(0.5), nn.Linear(8, 3)).eval()))
 PRE401 train-mode: The model is in evaluation mode: Dropout rests unless your loop calls model.train() first.
 
@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from bedside.collect.model.mode_dependent import kinds, mode_dependent
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import Setup
 from bedside.wording import listed
 

@@ -21,7 +21,7 @@ Optimizers that update some of the weights at a time, or only every few steps.
 
 ## Example
 >>> import torch
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(updates_arrive, optimizer=lambda model: torch.optim.SGD(model.parameters(), lr=1e-9)))
 PRE307 updates-arrive: One step of SGD at 1e-9 leaves > 99 % of the weights that have a gradient as they were.
 
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import GRADIENT, OPTIMIZER, Setup
 from bedside.wording import listed, number, percent
 

@@ -17,7 +17,7 @@ Recipes that decay everything and were tuned that way.
 1. Two groups: `[p for p in model.parameters() if p.ndim >= 2]` with decay, the others with `weight_decay=0.0`.
 
 ## Example
->>> from bedside.preflight.testing import examined
+>>> from bedside.preflight.example_setup import examined
 >>> print(examined(weight_decay_targets))
 PRE304 weight-decay-targets: A weight decay of 0.01 falls on 2 biases or scales: 0.bias, 2.bias.
 
@@ -30,7 +30,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import OPTIMIZER, Setup
 from bedside.wording import listed, number
 

@@ -22,7 +22,7 @@ A generator that the data set only uses when it is made; a `worker_init_fn` that
 ## Example
 >>> import numpy as np
 >>> from torch.utils.data import DataLoader, TensorDataset
->>> from bedside.preflight.testing import examined, examples
+>>> from bedside.preflight.example_setup import examined, examples
 >>> same = DataLoader(TensorDataset(*examples()), 16, num_workers=2, worker_init_fn=lambda worker: np.random.seed(0))
 >>> print(examined(worker_seeds, train_loader=same))
 PRE503 worker-seeds: worker_init_fn gives every worker the same random numbers of numpy.
@@ -44,7 +44,7 @@ from torch.utils.data import DataLoader, Subset
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.preflight.base import Passed, check
+from bedside.preflight.check import Passed, check
 from bedside.preflight.setup import Setup
 from bedside.training.random_state import save_random_state
 from bedside.wording import listed

@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 from bedside.record.run import Run
-from bedside.report.instruments.base import SECTIONS, Instrument
 from bedside.report.instruments.distributions import histogram_instruments
 from bedside.report.instruments.gradients import gradient_agreement, gradient_norm
 from bedside.report.instruments.layers import SHOWN, layer_instruments
-from bedside.report.instruments.loss import categories, learning_rate, loss
+from bedside.report.instruments.loss_curves import categories, learning_rate, loss
 from bedside.report.instruments.metrics import left_over, metric_instruments
 from bedside.report.instruments.numerics import inputs, loss_scale, timing
-from bedside.report.instruments.updates import effective_rate, relative_update, weight_norm
+from bedside.report.instruments.panel import SECTIONS, Instrument
+from bedside.report.instruments.weights_and_updates import effective_rate, relative_update, weight_norm
 
 # (what it shows, the vitals of which it needs at least one)
 WHOLE_RUN = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from bedside.record.histograms import EDGES, OF, ZERO, histograms, owners
 from bedside.record.run import Run
-from bedside.report.instruments.base import Instrument, Panel
+from bedside.report.instruments.panel import Instrument, Panel
 from bedside.wording import number, plural
 
 MOST_STEPS = 60  # columns

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bedside.record.run import Run
-from bedside.report.instruments.base import Line, Panel
-from bedside.report.instruments.loss import level_now, smoothing
+from bedside.report.instruments.loss_curves import level_now, smoothing
+from bedside.report.instruments.panel import Line, Panel
 from bedside.wording import number, percent
 
 

@@ -17,7 +17,7 @@ from bedside.analysis.leaf_modules import leaf_owners, leaves
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.report.instruments.base import Instrument, Line, Panel
+from bedside.report.instruments.panel import Instrument, Line, Panel
 from bedside.wording import number, percent, plural
 
 
@@ -154,6 +154,6 @@ def _spread(every: Sequence[Series], most: int) -> list[Series]:
 
 
 def _lost_at(run: Run) -> int:
-    """The step from which on the loss is no number, if there is one: layers are told as they were before it."""
+    """The first step whose loss is not a number, if there is one: layers are described as they were before it."""
     bad = run.loss.steps[~np.isfinite(run.loss.values)]
     return int(bad[0]) if len(bad) and bad[0] > 0 else run.steps

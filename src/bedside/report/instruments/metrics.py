@@ -6,14 +6,14 @@ from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import VITALS
-from bedside.report.instruments.base import Instrument, Line, Panel
-from bedside.report.instruments.loss import smoothing
+from bedside.report.instruments.loss_curves import smoothing
+from bedside.report.instruments.panel import Instrument, Line, Panel
 from bedside.wording import capital, number, printable, words
 
 SPLITS = {"val": "validation", "test": "test", "train": "training", "eval": "evaluation"}
 # Counters and flags of the record itself: no reader wants a chart of them.
 NOT_SHOWN = {"batch_fingerprint", "rank_fingerprint", "epoch", "micro_batches", "training_forwards", "clip_active"}
-MOST_LINES = 12  # of a chart that nobody chose: more colours cannot be told apart
+MOST_LINES = 12  # of a chart that nobody chose: nobody can distinguish more colours
 MOST_FOLDED = 40  # of what is left over; logs with thousands of series exist
 
 

@@ -17,7 +17,7 @@ from bedside.errors import BedsideError
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.instruments import instruments
-from bedside.report.instruments.base import Mark, Panel
+from bedside.report.instruments.panel import Mark, Panel
 from bedside.report.plots.smoothing import moving_mean
 
 if TYPE_CHECKING:

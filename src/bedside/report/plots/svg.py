@@ -23,12 +23,12 @@ def curve_svg(name: str, points: Points, *, first: int, last: int, onset: int | 
     finite = [value for _, value in points if math.isfinite(value)]
     log = needs_log(name, finite)
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    told = f"{name}{' (log)' if log else ''}"
-    said = f"{told}: {number(points[0][1])} to {number(points[-1][1])} over steps {count(first)} to {count(last)}"
+    title = f"{name}{' (log)' if log else ''}"
+    said = f"{title}: {number(points[0][1])} to {number(points[-1][1])} over steps {count(first)} to {count(last)}"
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(said)}" '
         'style="width:100%;max-width:640px;height:auto;display:block" font-size="11" font-family="inherit">',
-        _text(LEFT, 12, told, "start", bold=True),
+        _text(LEFT, 12, title, "start", bold=True),
         _text(LEFT - 6, _y(high, low, high, log) + 4, number(high), "end"),
         _text(LEFT - 6, _y(low, low, high, log) + 4, number(low), "end") if high > low else "",
         _text(LEFT, HEIGHT - 6, count(first), "start"),

@@ -1,7 +1,7 @@
 """A denoising autoencoder whose loss stops at the noise it cannot know.
 
 ## Story
-The network removes noise from digits. A part of it cannot be told from ink, so the loss flattens at a level far from
+The network removes noise from digits. Part of it looks just like ink, so the loss flattens at a level far from
 zero, and that is as good as it gets.
 
 ## What to see

@@ -38,7 +38,7 @@ def nan_zero_over_zero(case: Case) -> None:
 
 
 class BatchStandardise(nn.Module):
-    """(x − mean) / (deviation + small), of the batch at hand."""
+    """(x − mean) / (deviation + small), of this batch."""
 
     def __init__(self, small: float) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Two ranks, one and the same data: half of the work is done twice.
 
 ## Story
-The sampler was not told which rank it serves (or `set_epoch` was forgotten), so both ranks draw the same batches in the
-same order. Gradients are averaged over two copies of one; the run costs twice what it should.
+The sampler does not know which rank it serves (or `set_epoch` was forgotten), so both ranks draw the same batches in
+the same order. Gradients are averaged over two copies of one; the run costs twice what it should.
 
 ## What to see
 Losses that are equal on all ranks to the last digit, step by step; the same inputs on each.

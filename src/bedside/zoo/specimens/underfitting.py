@@ -2,7 +2,7 @@
 
 ## Story
 The hidden layer has a single unit (a width read from the wrong line of the configuration). Ten digits on one number
-line cannot be told apart, however long one trains.
+line cannot be separated, however long one trains.
 
 ## What to see
 Training and validation loss flatten early, together, far above where they should be.

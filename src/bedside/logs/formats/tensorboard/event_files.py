@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bedside.logs.formats.base import Format, Unreadable
+from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.formats.protobuf import Malformed, fields, signed, text, varint
 from bedside.logs.formats.tensorboard.tfrecord import FRAME, find_records, first_length_is_right
 from bedside.logs.log import MOST_COLUMNS, Column, Log

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bedside.logs.formats.base import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
+from bedside.logs.formats.log_format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
 from bedside.logs.formats.text.clock import STEPS, Clock
 from bedside.logs.formats.text.columns import SKIPS, clean
 from bedside.logs.formats.text.line_numbers import Found

@@ -1,0 +1,1 @@
+"""The guard: which updates are not applied, how several ranks agree on that, and how the weights are restored."""
