@@ -13,7 +13,7 @@ numbers, sooner.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -28,10 +28,13 @@ from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
 from bedside.collect.reading.nested_tensors import below_autograd
+from bedside.training.freed_tensors import is_freed
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
 BUNDLE = 8  # tensors with rows of one length: for fewer, one call that copies each is as quick
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
+
+_data_ptr = Tensor.data_ptr
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating]
@@ -163,15 +166,19 @@ def _exactly(table: Rows) -> list[float]:
 
 
 def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
-    """Copy a list of tensors in one call; where there is none, zeros."""
+    """Copy a list of tensors in one call; where there is none, or nothing left of it, zeros."""
     if not into:
         return
     with below_autograd():
-        try:
-            torch._foreach_copy_(into, tensors)
-        except (TypeError, RuntimeError):  # one is missing, or sparse
-            for view, tensor in zip(into, tensors, strict=True):
-                view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
+        with suppress(TypeError, RuntimeError):  # one is missing, or sparse
+            if all(map(_data_ptr, tensors)):  # an address of nothing: freed, or empty
+                torch._foreach_copy_(into, tensors)
+                return
+        for view, tensor in zip(into, tensors, strict=True):
+            if tensor is None or is_freed(tensor):
+                view.zero_()
+            else:
+                view.copy_(tensor.to_dense().view_as(view))
 
 
 def square(tensor: Tensor) -> float:

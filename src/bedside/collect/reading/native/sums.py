@@ -182,7 +182,9 @@ class Pairs:
                 if gradient is None or gradient.dtype is not float32 or not gradient.is_contiguous():
                     return None
                 address = gradient.data_ptr()
-                if gradient.numel() != size or not address:  # no longer as long as its parameter was, or freed
+                if gradient.numel() != size or (
+                    size and not address
+                ):  # no longer as long as its parameter was, or freed
                     return None
                 found[place] = address
                 held.append(gradient)
