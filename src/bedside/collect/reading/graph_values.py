@@ -152,7 +152,7 @@ def _kept_names(node: Any) -> tuple[str, ...]:
 
 
 def _largest(tensor: Tensor, maker: str) -> float:
-    """The largest absolute value: NaN if it holds one. Behind a mask, -inf is no overflow."""
+    """The largest absolute value: NaN if it holds one. Behind a mask, -inf is not an overflow."""
     values = tensor.detach()
     if not values.numel():
         return 0.0

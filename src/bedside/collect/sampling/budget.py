@@ -147,6 +147,11 @@ class Budget:
         floor += median(self._writes) if self._writes else 0.0
         return (self.limit or 0.0) * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR - floor
 
+    @property
+    def reading_seconds(self) -> float:
+        """What adding up takes when all of it is read at one step."""
+        return sum(median(self._recent[group]) for group in NATIVE_GROUPS if group in self._recent)
+
     def _books(self) -> tuple[int, int, float, float, float, float]:
         listening = self.total - self.alarm_seconds - self.write_seconds
         return self._steps, self._fast_steps, self._groups, listening, self.total, self.training

@@ -127,7 +127,7 @@ def is_off_limits(module: nn.Module) -> bool:
 
 
 def answers_in(output: Any, rows: int) -> Tensor | None:
-    """The first tensor of the output that has a row for each sample and is no table of all pairs."""
+    """The first tensor of the output that has a row for each sample and is not a table of all pairs."""
     found = [each for each in floating_in(output) if each.dim() and len(each) == rows and rows not in each.shape[1:]]
     return found[0].detach() if found else None
 

@@ -8,9 +8,10 @@ has been given back, or that is shorter by now (`p.data = p.data[:k]`). Those of
 which holds the memory as well. Only float32 on the CPU that lies in one piece is taken, and nothing whose memory was
 given back while the tensor stayed; everything else is read by plain torch.
 
-numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once plain torch has taken as long as loading does; until it is done, and
-whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk);
+and it stays in memory, with 130 MB. So it is loaded, in a thread of its own, only once plain torch has taken as long as
+loading does; under a budget, where it saves no time but reads more often, only if a reading is dear. Until it is done,
+and whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ Floats = NDArray[np.float64]
 
 RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
 LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
+DEAR_READING = 2e-3  # seconds: a small net takes 0.3 to 0.8 ms, one of 522 tensors 2.5 ms, larger ones more
 SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
 _kernels: ModuleType | None = None
@@ -47,6 +49,11 @@ def available() -> bool:
 
 def ready() -> bool:
     return _kernels is not None
+
+
+def is_worth_loading(sum_seconds: float, reading: float, limited: bool) -> bool:
+    """Given the seconds that adding up took in all and at one reading, and whether there is a budget."""
+    return sum_seconds > LOADING_SECONDS and (not limited or reading > DEAR_READING)
 
 
 def load_in_background() -> None:
