@@ -26,7 +26,8 @@ from torch import Tensor
 from bedside.collect.model.shards import is_sharded, local
 from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
+from bedside.collect.reading.native.float32 import SAFE_RANGE
+from bedside.collect.reading.native.sums import PLAIN
 from bedside.collect.reading.nested_tensors import below_autograd
 from bedside.training.freed_tensors import is_freed
 

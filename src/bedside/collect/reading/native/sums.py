@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.reading.native.float32 import WIDTH
 from bedside.collect.reading.subsample import Cut
 from bedside.training.freed_tensors import is_freed
 
@@ -36,7 +37,6 @@ Floats = NDArray[np.float64]
 RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
 LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
 DEAR_READING = 2e-3  # seconds: a small net takes 0.3 to 0.8 ms, one of 522 tensors 2.5 ms, larger ones more
-SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
 
 _kernels: ModuleType | None = None
 _begun = False
@@ -212,7 +212,6 @@ class Pairs:
 
 
 PLAIN = {Tensor, torch.nn.Parameter}
-WIDTH = 4  # bytes of a float32
 
 _dtype = attrgetter("dtype")
 _data_ptr = torch.Tensor.data_ptr
