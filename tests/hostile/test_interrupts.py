@@ -23,7 +23,8 @@ SAMPLES = 24  # of each program
 @pytest.mark.parametrize("which", PROGRAMS)
 @pytest.mark.timeout(600)
 def test_an_interrupt_at_any_line_harms_nothing(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bedside.collect.sampling.budget.FULL_RECORDING_SECONDS", 0.0)
+    monkeypatch.setattr("bedside.collect.sampling.budget.FULL_RECORDING_SHARE", 0.0)
+    monkeypatch.setattr("bedside.collect.sampling.budget.QUICK_START_SECONDS", 0.0)
     hits = counted(which, tmp_path / "counted")
     trials = random.Random(0).sample(trials_of(which, hits), SAMPLES)
     found = list(outcomes(trials, tmp_path, at_once=2))

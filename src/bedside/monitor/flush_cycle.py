@@ -90,7 +90,7 @@ class FlushCycle:
             self._incidents.recorded(self._committed)
         budget = self._budget
         worth = native.is_worth_loading(budget.sum_seconds, budget.reading_seconds, budget.limit is not None)
-        if worth and self._losses.on_cpu and not final:
+        if worth and budget.affords(native.LOADING_SECONDS) and self._losses.on_cpu and not final:
             native.load_in_background()
         self._budget.wrote(time.perf_counter() - began - (self._budget.alarm_seconds - alarm_seconds), steps)
         if final:

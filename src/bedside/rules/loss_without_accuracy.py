@@ -20,10 +20,11 @@ usually 1/K, where the first losses are within `near_guess` of ln K, never lucki
 scores (mAP, exact match) begin at zero; where several are logged and all of them are below `none` of a full score after
 `zeros` evaluations (or at nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
 
-Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
-which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
-`room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a cross-entropy,
-that is arithmetic, and `proof` evaluations of it are enough.
+Or the loss came down to `gone` of its start, and every score beside it (no exact match) was below `nothing` of a full
+one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
+next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many
+of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a
+cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -45,7 +46,8 @@ GEN106 loss-without-accuracy: val/loss fell from 2.3 to 1.3, but val/accuracy ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +56,7 @@ from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wro
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline, trend
+from bedside.analysis.statistics.outline import Outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import full_score, goes_up
@@ -76,6 +79,8 @@ class Limits:
     scatter: float = 2.0  # σ of that share: nineteen in twenty evaluations are within
     rare: float = 0.04  # of all answers: scores that are strict, and guesses among hundreds of classes, begin below
     poor: float = 0.65  # of all answers: where a third of them is wrong, the loss is made of mistakes
+    gone: float = 0.05  # of the first loss: whoever has come down so far answers what is asked
+    nothing: float = 0.1  # of a full score: and these are the scores of somebody who answers something else
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
@@ -107,9 +112,12 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
         far = fell >= limits.far * abs(curve.start)
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
-        if not unmoved and not _impossible(run, series, learned, limits) and not _guessing(run, series, far, limits):
-            continue
-        if not unmoved and any(trend(metric).rising for metric in beside):
+        chance = known_chance(run.config)
+        if chance is not None and chance.classes and curve.now > chance.level:
+            continue  # worse than a blind guess still: it fell from outputs that were too large, to no answer
+        told = _impossible(run, series, learned, limits) or _nothing(curve, beside, limits)
+        told = told or (_guessing(run, series, far, limits) and not any(trend(metric).rising for metric in beside))
+        if not unmoved and not told:
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -209,6 +217,16 @@ def _guessing(run: Run, series: Series, far: bool, limits: Limits) -> bool:
         if min(abs(loss + math.log(usual)) for loss in losses) > limits.near_guess * -math.log(usual):
             return False
     return True
+
+
+def _nothing(curve: Outline, beside: Sequence[Series], limits: Limits) -> bool:
+    """The loss is all but gone, and no score was ever far from zero. Not exact matches: one slip costs them all."""
+    if not 0 <= curve.now < limits.gone * curve.start or min(map(len, beside)) < limits.fewest:
+        return False
+    highest = [float(each.values.max()) for each in beside]
+    shares = [high / (full_score(each.vital, high) or math.nan) for each, high in zip(beside, highest, strict=True)]
+    strict = any({"exact", "em"} & set(re.split(r"[^a-z0-9]+", each.vital.lower())) for each in beside)
+    return not strict and all(share < limits.nothing for share in shares)
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -11,25 +11,23 @@ from bedside.collect.reading.addresses import Addresses
 from bedside.collect.reading.squared_norms import Rows
 
 STRIDE = 7919  # from one number that is compared to the next: a prime, so that all places of a tensor get their turn
-ADDRESSES = 64  # compared at a time: they cost a twentieth of a microsecond each
 
-_data_ptr = Tensor.data_ptr
 _version = attrgetter("_version")
 
 
 class ChangeCheck:
     """Looks at every parameter, since whoever edits weights may edit one layer only. Most changes show in a tensor's
-    version; what is done through `.data` does not, so one number of each is compared as well, another one each time,
-    and so are the addresses: of all in an ordinary model, of so many at a time in a very deep one, in turn."""
+    version; what is done through `.data` does not, so one number of each is compared as well, another one each time.
+    Addresses are asked first: memory that was given back must not be read."""
 
-    __slots__ = ("_addresses", "_looked_at", "_noted", "_numbers", "_parameters", "_turn", "_versions")
+    __slots__ = ("_addresses", "_found", "_noted", "_numbers", "_parameters", "_turn", "_versions")
 
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
         self._turn = 0
         self._parameters: Sequence[Tensor] = ()
         self._versions: list[int] = []
-        self._looked_at = slice(0)  # whose addresses are compared
+        self._found: list[int] = []
         self._noted: list[Rows] = []  # those whose numbers can be read,
         self._numbers: list[float] = []  # and what was there
 
@@ -38,8 +36,7 @@ class ChangeCheck:
         self._turn = turn = self._turn + 1
         self._parameters = parameters
         self._versions = list(map(_version, parameters))
-        first = turn * ADDRESSES % max(len(parameters), 1) if len(parameters) > ADDRESSES else 0
-        self._looked_at = slice(first, first + ADDRESSES)
+        self._found = self._addresses.addresses
         self._noted = self._addresses.rows
         spot = turn * STRIDE
         self._numbers = [row.item(spot % row.size) for row in self._noted]
@@ -49,8 +46,7 @@ class ChangeCheck:
         parameters = self._parameters
         if not parameters or list(map(_version, parameters)) != self._versions:
             return False
-        looked_at = self._looked_at
-        if list(map(_data_ptr, parameters[looked_at])) != self._addresses.addresses[looked_at]:
+        if self._addresses.find(parameters) is not self._found:
             return False
         spot = self._turn * STRIDE
         now = [row.item(spot % row.size) for row in self._noted]
