@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bedside.naming.other_languages import in_english
+
 AXES = {
     "step": """global_step global_steps trainer/global_step train/global_step step steps _step current_steps
     current_step iteration iterations iter iters it num_updates update updates optimizer_step train_step
@@ -17,7 +19,7 @@ RANK = {name: (rank, axis) for axis, names in AXES.items() for rank, name in enu
 
 def plain(name: str) -> str:
     """A name as the table above writes it."""
-    return name.strip().strip("'\"").lower().replace(" ", "_")
+    return "_".join(in_english(name.strip().strip("'\"").lower().replace(" ", "_").split("_")))
 
 
 def axis_kind(name: str) -> str | None:

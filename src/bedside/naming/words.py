@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bedside.naming.other_languages import in_english
+
 SPLITS = {
     "train": "train",
     "training": "train",
@@ -46,4 +48,13 @@ class Name:
 
 
 def split_words(name: str) -> list[str]:
+    return in_english(_words(name))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a name has words of another language that mean something to us."""
+    return in_english(words := _words(name)) != words
+
+
+def _words(name: str) -> list[str]:
     return [word.lower() for word in _SEPARATORS.split(_CAMEL.sub("_", name)) if word]

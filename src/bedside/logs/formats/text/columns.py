@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from bedside.logs.log import Column, Log
 from bedside.naming.metric_names import read_name
@@ -13,13 +13,16 @@ SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody k
 FEW_UNITS = 100  # of the last digit that is printed: a rate that is never more is rounded to zero on its way down
 
 
-def clean(log: Log, *, bars_repeat: bool) -> None:
-    """Leave what was measured; `bars_repeat` says that an evaluation may have been printed again and again."""
+def clean(log: Log, *, bars_repeat: bool, stayed: Collection[str] = ()) -> None:
+    """Leave what was measured; `bars_repeat` says that an evaluation may have been printed again and again.
+
+    What `stayed` over an epoch may be an evaluation that is only made every few epochs.
+    """
     _drop_talk(log)
     _skipped_steps(log)
     for name, column in log.columns.items():
         meaning = read_name(name)
-        if bars_repeat and (meaning.split in ("val", "test") or meaning.over == "epoch"):
+        if name in stayed or (bars_repeat and (meaning.split in ("val", "test") or meaning.over == "epoch")):
             log.columns[name] = _told_once(column)
         elif meaning.kind == "lr":
             log.columns[name] = _without_rounded_zeros(column)
@@ -27,7 +30,7 @@ def clean(log: Log, *, bars_repeat: bool) -> None:
 
 
 def _told_once(column: Column) -> Column:
-    """Where nobody names epochs, a bar repeats the last evaluation until the next: each is one reading."""
+    """Where a bar repeats the last evaluation, over epochs or steps, until the next: each is one reading."""
     values = [None if math.isnan(value) else value for value in column.values]
     new = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
     lengths = sorted(after - at for at, after in zip(new, [*new[1:], len(column)], strict=True))

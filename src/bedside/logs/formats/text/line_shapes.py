@@ -22,7 +22,7 @@ _SKIPS = re.compile(r"(?i)\boverflow\b|\bskipp(?:ed|ing)\b")
 _CONFIG = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")
 _COMMAND = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
 _SUMMARY = re.compile(r"train_runtime")  # what the HF Trainer prints about the whole run
-_EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat")
+_EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat|\bsaving dict for\b")  # the last: TensorFlow's Estimator
 
 
 @dataclass
