@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import Format, Unreadable, encoding_of, text_of
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
@@ -121,6 +122,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
     for row, step in zip(rows, axis.steps, strict=True):
         if step is not None:
             log.add_row(step, row, skip=tuple(axis.read_from))
+    recover_filtered(log)
     return log
 
 

@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
 from bedside.logs.formats.text.boxes import in_one_line
 from bedside.logs.formats.text.clock import STEPS, Clock
 from bedside.logs.formats.text.columns import SKIPS, clean
+from bedside.logs.formats.text.decimal_commas import with_points
 from bedside.logs.formats.text.line_numbers import Found
 from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
@@ -50,7 +52,7 @@ class _Reader:
         self.trains = False  # the current line has a training loss
         self.last_evaluation: dict[str, tuple[float, str]] = {}  # in a bar: its epoch and value
         self.carried: dict[str, tuple[float, float, float]] = {}  # step, value, line: perhaps of the epoch before
-        self.stayed: set[str] = set()  # evaluations whose value outlasted an epoch
+        self.repeated: set[str] = set()  # evaluations of an epoch before that a bar shows on its way
         self.full = True  # no progress bar in the current line says that there is more to come
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
@@ -129,6 +131,8 @@ class _Reader:
         elif name not in self.carried:
             return True  # told in this epoch
         self.carried[name] = (self.clock.step or 0.0, value, float(self.line) if self.full else math.nan)
+        if not self.full:
+            self.repeated.add(name)
         return True
 
     def _keep_carried(self, name: str) -> None:
@@ -136,7 +140,6 @@ class _Reader:
         step, value, line = self.carried.pop(name, (0.0, 0.0, math.nan))
         if not math.isnan(line):  # the bar was full
             self._add(name, step, value, line)
-            self.stayed.add(name)
 
     def _skipped(self, text: str) -> None:
         step = self.clock.step
@@ -158,7 +161,8 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
-        clean(self.log, bars_repeat=self.clock.epoch is None, stayed=self.stayed)
+        recover_filtered(self.log)
+        clean(self.log, bars_repeat=self.clock.epoch is None, repeated=self.repeated)
         return self.log
 
 
@@ -201,7 +205,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
-    for line in in_one_line(lines):
+    for line in in_one_line(with_points(lines)):
         reader.read(line)
     return reader.finish()
 
