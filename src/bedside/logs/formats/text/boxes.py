@@ -2,9 +2,8 @@
 
 What stands above the step belongs to it as much as what stands below, so a box is read as one line, its step first.
 
->>> for line in in_one_line(["| rollout/ | |", "|    ep_rew_mean | 22.1 |", "| time/ | |", "|  total_timesteps | 2048 |"]):
-...     print(line)
-total_timesteps: 2048, ep_rew_mean: 22.1
+>>> list(in_one_line(["| ep_rew_mean     | 22.1 |", "| total_timesteps | 2048 |", "--------"]))
+['total_timesteps: 2048, ep_rew_mean: 22.1', '--------']
 """
 
 from __future__ import annotations

@@ -17,20 +17,8 @@ from bedside.naming.words import SPLITS
 
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
-    *(
-        "global_step",
-        "global_steps",
-        "total_timesteps",
-        "step",
-        "steps",
-        "iteration",
-        "iterations",
-        "iter",
-        "iters",
-        "it",
-    ),
-    *("num_updates", "update", "up", "current_steps", "timesteps", "timestep", "s"),
-    *("episode", "episodes"),
+    *("global_step", "global_steps", "total_timesteps", "step", "steps", "iteration", "iterations", "iter", "iters"),
+    *("it", "num_updates", "update", "up", "current_steps", "timesteps", "timestep", "s", "episode", "episodes"),
 )
 EPOCHS = ("epoch", "epochs", "ep", "round")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100

@@ -26,15 +26,17 @@ _COMMA = re.compile(r"(?<![\d.,\[(])(\d+),(\d+)(?!\d|,\d)")
 def with_points(lines: Iterable[str]) -> Iterator[str]:
     """The lines, with points in their numbers where they are written with commas."""
     rest = iter(lines)
-    first = list(islice(rest, LOOKED_AT))
+    first: list[str] = []
+    commas = _has_commas(islice(rest, LOOKED_AT), first)
     whole = chain(first, rest)
-    return (_COMMA.sub(r"\1.\2", line) for line in whole) if _has_commas(first) else whole
+    return (_COMMA.sub(r"\1.\2", line) for line in whole) if commas else whole
 
 
-def _has_commas(lines: Iterable[str]) -> bool:
-    """No reading has a point, and one is no row of thousands like 1,024."""
+def _has_commas(lines: Iterable[str], seen: list[str]) -> bool:
+    """No reading has a point, and one is no row of thousands like 1,024. What was looked at is kept in `seen`."""
     proven = False
     for line in lines:
+        seen.append(line)
         if len(line) > LONGEST_LINE:
             continue
         for match in _READING.finditer(line):
