@@ -38,6 +38,11 @@ def test_the_headings_of_a_box_tell_splits_apart():
     assert curve(run.series("val/success_rate")) == {10: 0.5}
 
 
+def test_an_evaluation_may_say_the_step_of_the_run_itself():
+    run = run_of("step 100 loss 2.5", "Eval num_timesteps=200, val_loss=2.25", "step 300 loss 1.5")
+    assert curve(run.series("val/loss")) == {200: 2.25}
+
+
 def test_a_name_that_comes_again_begins_another_box():
     lines = ["| loss | 3.0 |", "| step | 1 |", "| loss | 2.0 |", "| step | 2 |"]
     assert list(in_one_line(lines)) == ["step: 1, loss: 3.0", "step: 2, loss: 2.0"]

@@ -18,9 +18,12 @@ from bedside.naming.words import SPLITS
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
     *("global_step", "global_steps", "total_timesteps", "step", "steps", "iteration", "iterations", "iter", "iters"),
-    *("it", "num_updates", "update", "up", "current_steps", "timesteps", "timestep", "s", "episode", "episodes"),
+    *("it", "num_updates", "update", "up", "current_steps", "num_timesteps", "timesteps", "timestep", "s"),
+    *("episode", "episodes"),
 )
 EPOCHS = ("epoch", "epochs", "ep", "round")
+# Counts over the whole run even where an evaluation names them: `Eval num_timesteps=500`.
+OF_THE_RUN = (*EPOCHS, "global_step", "num_timesteps", "total_timesteps")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100
 
 
@@ -136,7 +139,7 @@ def counts(name: str) -> str:
     for before in ("trainer/", "time/", "train/", "train "):
         plain = plain.removeprefix(before)
     words = in_english(plain.replace(" ", "_").split("_"))
-    if len(words) == 2 and words[0] in SPLITS and words[1] in EPOCHS:  # `Test Epoch: [3/90]`
+    if words[0] in SPLITS and "_".join(words[1:]) in OF_THE_RUN:  # `Test Epoch: [3/90]`
         words = words[1:]
     return "_".join(words)
 

@@ -43,7 +43,7 @@ def _rounded_zeros(log: Log, name: str, column: Column) -> None:
     """A rate printed as `0.000` is smaller than its digits can say, and not zero."""
     largest = max((value for value in column.values if math.isfinite(value)), default=0.0)
     unit = next((10.0**-digits for digits in range(1, 8) if _all_whole(column.values, 10.0**digits)), 0.0)
-    if 0.0 in column.values and 0.0 < largest < FEW_UNITS * unit:
+    if 0.0 in column.values and unit / 2 < largest < FEW_UNITS * unit:
         log.rounded[name] = unit / 2
 
 
