@@ -7,8 +7,8 @@ Two fresh processes, one of them watched as `bedside.watch` does it by default, 
 more; processor time, one thread. Shorter turns would disturb what depends on the clock, such as the writing. *Start* is
 what the first 500 steps cost together, but for `watch` itself, which is paid before them. *Later* is what 500 steps
 cost after 1,500. Prints per cent of the unwatched steps, the median of the rounds and their range, beside what bedside
-itself accounts for (by the clock, so it is too much on a busy machine), and writes benchmarks/results/budget.csv,
-keeping the rows of what was not asked for.
+itself accounts for: seconds by the clock, so in per cent of the rest of the same seconds, which somebody else's work
+prolongs as well. Writes benchmarks/results/budget.csv, keeping the rows of what was not asked for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def one_round(name: str, phases: dict[str, tuple[int, int]]) -> dict[str, dict[str, float]]:
-    """Seconds of each phase, watched, unwatched, and by bedside's own account."""
+    """Seconds of each phase, watched and unwatched, and the share of bedside's own account."""
     python = Path(sys.executable)
     workers = {key: Worker(python, name, place, fused=True) for key, place in PLACES.items()}
     found = {}
@@ -56,7 +56,7 @@ def one_round(name: str, phases: dict[str, tuple[int, int]]) -> dict[str, dict[s
         for phase, (begin, end) in phases.items():
             took = {key: worker.make(end - begin) for key, worker in workers.items()}
             found[phase] = {key: (end - begin) * each["cpu"] for key, each in took.items()}
-            found[phase]["own"] = (end - begin) * took["watched"]["own"]
+            found[phase]["own"] = took["watched"]["own"] / (took["watched"]["wall"] - took["watched"]["own"])
     finally:
         for worker in workers.values():
             worker.end()
@@ -65,7 +65,7 @@ def one_round(name: str, phases: dict[str, tuple[int, int]]) -> dict[str, dict[s
 
 def row(name: str, phase: str, rounds: list[dict[str, float]]) -> dict[str, object]:
     percent = [100 * (each["watched"] / each["unwatched"] - 1) for each in rounds]
-    own = [100 * each["own"] / each["unwatched"] for each in rounds]
+    own = [100 * each["own"] for each in rounds]
     begin, end = PHASES[phase]
     step = median(1e3 * each["unwatched"] / (end - begin) for each in rounds)
     values = (name, phase, f"{begin}-{end}", f"{step:.2f}", *(f"{median(percent):.1f} {min(percent):.1f}".split()))

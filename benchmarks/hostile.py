@@ -1,12 +1,15 @@
 """The long version of tests/hostile: kills, interrupts, a soak and damaged files, counted.
 
     make hostile                                 200 kills, 1,000 interrupts, an hour's soak, 100,000 files
-    python -m benchmarks.hostile --kills 20 --interrupts 200 --soak 60 --files 5000 [--only kills]
+    python -m benchmarks.hostile --kills 20 --interrupts 200 --lines 600 --soak 60 --files 5000 [--only kills]
 
 * **kills**: real trainings, several at once, killed with -9 after a random time; how many seconds of steps each record
   lacks.
 * **interrupts**: a training that is interrupted at random moments, in our code or its own, catches each interrupt and
-  goes on; at the end the model must work, hooks must be gone, and the record must open.
+  goes on, watched anew where the interrupt ended watching; after each of those and at the end the model must work,
+  hooks must be gone, and the records must open.
+* **lines**: every line of ours that a small training executes, interrupted at its first time, its last, its second and
+  a middle one, each in a process of its own; weights must be those of a training interrupted without us.
 * **soak**: one training, watched for so many seconds; how much memory, how many threads and files it gained.
 * **fuzz**: records, settings and the arguments of the command, damaged at random: each must end in a result or in the
   three-line error, within ten seconds.
@@ -31,6 +34,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.hostile.every_line import every_line
 from tests.hostile.kills import PACES, kill_after
 from tests.hostile.programs import run
 
@@ -44,31 +48,48 @@ TOO_LONG = 10.0  # seconds of processor time for one damaged file of a few kilob
 Figures = dict[str, float | int]
 
 INTERRUPTS = """
-import random, signal
-wanted = int(sys.argv[2])
+import random, shutil, signal
+wanted, caught, within, recorded, broken = int(sys.argv[2]), 0, 0, 0, 0
+def interrupt(number, frame):  # raises what Ctrl-C raises, in the middle of whatever runs
+    global within
+    while frame is not None and "/bedside/" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    within += frame is not None
+    raise KeyboardInterrupt
+def close():
+    global recorded
+    monitor.close()
+    recorded += bedside.load(folder).steps
+    shutil.rmtree(folder)
+signal.signal(signal.SIGALRM, interrupt)
 before = [(len(m._forward_hooks), len(m._forward_pre_hooks), set(vars(m))) for m in model.modules()]
-monitor = bedside.watch(model, optimizer, run_dir=sys.argv[1], quiet=True)
+left = 0
 random.seed(0)
-caught = 0
-while caught < wanted:
+monitor = None
+while caught < wanted and not broken:
+    if monitor is None or monitor.dispatcher.off:  # an interrupt in our code ended it: the next meets a watched model
+        if monitor is not None:
+            close()
+            after = [(len(m._forward_hooks), len(m._forward_pre_hooks), set(vars(m))) for m in model.modules()]
+            left += before != after or not torch.is_grad_enabled()
+        folder = Path(sys.argv[1]) / str(caught)
+        monitor = bedside.watch(model, optimizer, run_dir=folder, quiet=True)
+        train(random.choice((0, 5, 30, 130)))  # full readings, samples and the fast path are all met
     try:
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.004))
-        train(20)
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.02))
+        train(10**6)
     except KeyboardInterrupt:
         caught += 1
-    except RecursionError:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        print("broken", caught)
-        sys.exit()
-signal.setitimer(signal.ITIMER_REAL, 0)
+    except BaseException as error:
+        print(repr(error), file=sys.stderr)
+        broken = 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
 train(5)
-monitor.close()
-after = [(len(m._forward_hooks), len(m._forward_pre_hooks), set(vars(m))) for m in model.modules()]
+close()
 model(torch.randn(2, 8))
-print(caught, int(before == after), bedside.load(sys.argv[1]).steps)
+broken |= not all(bool(p.isfinite().all()) for p in model.parameters())
+print(caught, within, int(broken), left, recorded)
 """
-# An alarm raises what Ctrl-C raises, in the middle of whatever runs.
-INTERRUPTS = "import signal\nsignal.signal(signal.SIGALRM, signal.default_int_handler)\n" + INTERRUPTS
 
 SOAK = """
 import threading
@@ -114,11 +135,8 @@ def interrupts(count: int, folder: Path) -> Figures:
     done = run(INTERRUPTS, folder / "run", str(count), timeout=3600)
     if done.returncode:
         raise SystemExit(f"the interrupted training ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    *_, state, caught = ["", *done.stdout.split()][-2:]
-    if state == "broken":  # every later forward fails
-        return {"interrupts": int(caught), "model_broken": 1}
-    survived, clean, steps = map(int, done.stdout.split()[-3:])
-    return {"interrupts": survived, "model_broken": 0, "hooks_left": 1 - clean, "steps_recorded": steps}
+    names = ("interrupts", "in_our_code", "model_broken", "hooks_left", "steps_recorded")
+    return dict(zip(names, map(int, done.stdout.split()[-5:]), strict=True))
 
 
 def soak(seconds: float, folder: Path) -> Figures:
@@ -211,13 +229,17 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=4, help="trainings that are killed side by side")
     parser.add_argument("--interrupts", type=int, default=1000)
+    parser.add_argument(
+        "--lines", type=float, default=1e9, metavar="SECONDS", help="no interrupt of a line is begun later"
+    )
     parser.add_argument("--soak", type=float, default=3600.0, metavar="SECONDS")
     parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--only", choices=("kills", "interrupts", "soak", "fuzz"))
+    parser.add_argument("--only", choices=("kills", "interrupts", "lines", "soak", "fuzz"))
     options = parser.parse_args()
     parts: dict[str, Callable[[Path], Figures]] = {
         "kills": lambda folder: kills(options.kills, folder, options.at_once),
         "interrupts": lambda folder: interrupts(options.interrupts, folder),
+        "lines": lambda folder: every_line(folder, options.at_once, options.lines),
         "soak": lambda folder: soak(options.soak, folder),
         "fuzz": lambda folder: fuzz(options.files, folder),
     }
@@ -235,7 +257,7 @@ def main() -> int:
         table = csv.DictWriter(file, ["part", "figure", "value"], lineterminator="\n")
         table.writeheader()
         table.writerows(found)
-    bad = ("lost_over_one_second", "model_broken", "hooks_left", "failures")
+    bad = ("lost_over_one_second", "model_broken", "hooks_left", "weights_different", "failures")
     return int(any(float(row["value"]) for row in found if row["figure"] in bad))
 
 

@@ -25,8 +25,7 @@ def unexpected_warnings_of_ours_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_clock_ends_no_full_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many of the first steps are recorded in full depends on how long they take; on a busy machine tests would
     find fewer of them than on a quiet one."""
-    monkeypatch.setattr(budget, "QUICK_STEP_SECONDS", math.inf)
-    monkeypatch.setattr(budget, "FULL_RECORDING_SECONDS", math.inf)
+    monkeypatch.setattr(budget, "FULL_RECORDING_SHARE", math.inf)
 
 
 @pytest.fixture(params=["plain", "native"])

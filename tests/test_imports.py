@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src/bedside"
 HEAVY = ["numpy", "rich", "scipy", "torch"]
 
 
@@ -78,3 +80,51 @@ def test_rules_never_import_each_other():
         tree = ast.parse((ROOT / f"src/bedside/rules/{name}.py").read_text(encoding="utf-8"))
         imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
         assert not {f"bedside.rules.{other}" for other in names - {name}} & imported, name
+
+
+def imported_modules(file: Path, modules: set[str]) -> set[str]:
+    """What a file imports, inside functions too; imports for type checkers are never run."""
+
+    def nodes(parent: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(parent):
+            if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+                yield child
+                yield from nodes(child)
+
+    found: set[str] = set()
+    for node in nodes(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{each.name}" for each in node.names}
+            found |= names & modules
+            if names - modules:
+                found.add(node.module)
+    return found & modules
+
+
+def on_a_cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The modules that reach themselves."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = graph[waiting.pop()] - seen
+            seen |= new
+            waiting += new
+        return seen
+
+    return [module for module in graph if module in reached(module)]
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    files = {".".join(each.relative_to(SOURCE.parent).with_suffix("").parts): each for each in SOURCE.rglob("*.py")}
+    files = {name.removesuffix(".__init__"): each for name, each in files.items()}
+    graph = {name: imported_modules(each, set(files)) - {name} for name, each in files.items()}
+    assert len(graph) > 500
+    assert on_a_cycle(graph) == []
+
+
+def test_a_cycle_would_be_noticed():
+    assert on_a_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]

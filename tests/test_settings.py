@@ -68,8 +68,8 @@ def test_no_file_means_no_decisions(tmp_path, monkeypatch):
     [
         ('ingore = ["GEN"]', "No setting is called 'ingore'", "one of ignore"),
         ('ignore = ["GEN999"]', "No rule is called 'GEN999'", "one of GEN109"),
-        ('select = "GEN"', "select = 'GEN' is no list of rules", "codes, names or families"),
-        ('fail_on = "warnings"', "fail_on = 'warnings' is no severity", "one of warning"),
+        ('select = "GEN"', "select = 'GEN' is not a list of rules", "codes, names or families"),
+        ('fail_on = "warnings"', "fail_on = 'warnings' is not a severity", "one of warning"),
         ("limits.GRD103.oftn = 0.9", "No limit of gradient-always-clipped is called 'oftn'", "one of often"),
         ('limits.GRD103.often = "0.9"', "limits.GRD103.often = '0.9' is of another kind", "a number like"),
         ("limits.GRD999.share = 0.9", "No rule is called 'GRD999'", "one of GRD10"),

@@ -45,7 +45,8 @@ def main() -> None:
         else:
             one.resumed(time.perf_counter() - ended if done else 0.0)
             own, reading = one.own_seconds(), one.reading_seconds()
-            took = {"cpu": make(one, training, done, steps)}
+            began = time.perf_counter()
+            took = {"cpu": make(one, training, done, steps), "wall": time.perf_counter() - began}
             done += steps
             if own is not None:
                 took |= {"own": one.own_seconds() - own, "reading": one.reading_seconds() - reading}

@@ -7,11 +7,14 @@ user's own call as the line to type, once, with `at_the_door`.
 from __future__ import annotations
 
 import errno
+import inspect
 import select
 import sys
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import pairwise
+from types import FrameType
 
 
 class BedsideError(Exception):
@@ -107,6 +110,35 @@ class NotEnough(Exception):
         super().__init__(needs)
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it came from outside while our code ran, and is not ours to catch: Ctrl-C, an exit, or what a signal
+    handler of the program raised (a time limit that was set with `signal.alarm`)."""
+    if not isinstance(error, Exception):
+        return True
+    traceback = error.__traceback__
+    while traceback is not None:
+        if _handles_a_signal(traceback.tb_frame):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def pass_on_interrupts(error: Exception) -> None:
+    """To be called wherever anything that fails is caught."""
+    if is_interrupt(error):
+        raise error
+
+
+def _handles_a_signal(frame: FrameType) -> bool:
+    """Whether it was given what handlers are given: the number of a signal, and the frame that it came in."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
+    given: list[object] = []
+    for value in map(frame.f_locals.get, names):
+        given.extend(value if isinstance(value, tuple) else (value,))
+    return any(isinstance(a, int) and isinstance(b, FrameType) for a, b in pairwise(given))
+
+
 def warn_safely(message: str, *, stacklevel: int = 2) -> None:
     """A warning that never becomes an exception: under `python -W error` it is a line on stderr."""
     if _nobody_reads_stderr():
@@ -116,8 +148,8 @@ def warn_safely(message: str, *, stacklevel: int = 2) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=stacklevel + 1)
     except Warning:
         _instead_of_raising(message)
-    except Exception:  # a showwarning of the user's, or a stderr that was closed
-        return
+    except Exception as error:  # a showwarning of the user's, or a stderr that was closed
+        pass_on_interrupts(error)
 
 
 def _instead_of_raising(message: str) -> None:

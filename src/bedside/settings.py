@@ -138,7 +138,7 @@ def _settings(path: Path, table: Mapping[str, Any]) -> Settings:
     fail_on = table.get("fail_on", "error")
     if fail_on not in FAIL_ON:
         expected = f"one of {nearest_first(str(fail_on), FAIL_ON)}"
-        raise _refused(path, f"fail_on = {fail_on!r} is no severity", expected, 'fail_on = "warning"')
+        raise _refused(path, f"fail_on = {fail_on!r} is not a severity", expected, 'fail_on = "warning"')
     limits = _limits(path, table.get("limits", {}))
     made = Settings(**words, fail_on=fail_on, limits=limits, map=_map(path, table.get("map", {})), path=path)
     try:
@@ -151,7 +151,7 @@ def _settings(path: Path, table: Mapping[str, Any]) -> Settings:
 def _words(path: Path, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise _refused(
-            path, f"{key} = {value!r} is no list of rules", "codes, names or families", f'{key} = ["GEN109"]'
+            path, f"{key} = {value!r} is not a list of rules", "codes, names or families", f'{key} = ["GEN109"]'
         )
     return tuple(value)
 

@@ -134,8 +134,13 @@ def printable_lines(text: str) -> str:
 
 
 def capital(text: str) -> str:
-    """A sentence begins with a capital letter, a `name` or a number as it is."""
-    return text[:1].upper() + text[1:]
+    """A sentence begins with a capital letter, a `name`, a series or a number as it is.
+
+    >>> capital("the loss fell"), capital("val/loss fell")
+    ('The loss fell', 'val/loss fell')
+    """
+    first = text.split(" ", 1)[0]
+    return text if "/" in first or "_" in first else text[:1].upper() + text[1:]
 
 
 def words(name: str) -> str:

@@ -34,3 +34,18 @@ def test_a_resume_and_a_learning_rate_that_leapt_explain_it():
 
 def test_quiet_weights_were_not_touched():
     assert outside_changes(a_run(param_norm=STILL, update_norm={"body": 0.01, "head": 0.01}, lr=0.1)) == []
+
+
+def test_between_readings_that_are_apart_it_takes_more_than_all_the_steps_together():
+    short, long = np.full(100, 0.01), np.full(100, 1.5)
+    norms = {"body": np.full(100, 5.0), "head": JUMP["head"]}
+    [change] = outside_changes(a_run(steps=1000, param_norm=norms, update_norm={"body": short, "head": short}, lr=0.1))
+    assert (change.since, change.step) == (600, 609)
+    assert outside_changes(a_run(steps=1000, param_norm=norms, update_norm={"body": short, "head": long}, lr=0.1)) == []
+
+
+def test_a_change_must_be_large_beside_the_norm():
+    for level, found in ((4.3, []), (4.6, [60])):
+        norms = {"body": np.full(100, 5.0), "head": np.r_[np.full(60, 4.0), np.full(40, level)]}
+        changes = outside_changes(a_run(param_norm=norms, update_norm={"body": 0.01, "head": 0.01}, lr=0.1))
+        assert [each.step for each in changes] == found

@@ -50,3 +50,14 @@ def test_an_explanation_that_needs_the_opposite_goes_too():
 def test_sentences_without_a_direction_are_left_alone():
     [only] = one_prescription([finding("Raise your eyes.", "Lower your voice.")])
     assert only.try_ == ("Raise your eyes.", "Lower your voice.")
+
+
+def test_what_follows_from_another_finding_turns_no_knob_that_its_cause_leaves_alone():
+    cause, effect = one_prescription([finding("Start elsewhere."), finding("Look.", RAISE, causes=("AAA101",))])
+    assert cause.try_ == ("Start elsewhere.",)
+    assert effect.try_ == ("Look.",)
+
+
+def test_it_turns_a_knob_that_its_cause_turns_too():
+    _, effect = one_prescription([finding(LOWER), finding(LOWER_LESS, causes=("AAA101",))])
+    assert effect.try_ == (LOWER,)

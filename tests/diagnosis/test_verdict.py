@@ -257,3 +257,9 @@ def test_a_training_loss_that_ends_above_its_start_leaves_it_open():
     assert said.word == "unclear"
     assert "above its first level" in said.reason
     assert judged(a_run(loss=falling(), val_accuracy=accuracy)).word == "healthy"
+
+
+def test_a_last_batch_that_is_smaller_is_no_best_that_was_lost():
+    loss = falling(2300.0, 1600.0, steps=360)
+    loss[-1] = 700.0
+    assert judged(a_run(loss=loss)).word == "healthy"

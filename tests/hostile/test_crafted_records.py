@@ -59,7 +59,7 @@ REFUSED = {
     ),
     "a cell of a hundred megabytes": script("UPDATE metric_sets SET columns = hex(zeroblob(50000000))"),
     "columns that are nested": script(f"UPDATE metric_sets SET columns = '{'[' * 100_000}'"),
-    "columns that are no pairs": script("UPDATE metric_sets SET columns = '{\"a\": 1}'"),
+    "columns that are not pairs": script("UPDATE metric_sets SET columns = '{\"a\": 1}'"),
     "a type that is none": script("UPDATE metric_sets SET dtype = 'U1000000'"),
     "blocks of no length": script("UPDATE rows_1 SET steps = x'00', vals = x''"),
     "two million resumes": script(

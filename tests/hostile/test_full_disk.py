@@ -132,3 +132,26 @@ def test_a_run_folder_that_goes_away_harms_nobody(tmp_path: Path, away: str) -> 
     assert not (tmp_path / "run").exists(), "what the user removed is not made again"
     if "move" in away:
         assert bedside.load(tmp_path / "run-moved").steps == 180, "the record moved along"
+
+
+NO_FILES = (
+    ALL_CALLS
+    + """
+import resource
+monitor = bedside.watch(model, optimizer, run_dir=sys.argv[1])
+train(60)
+everything(monitor)
+resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, 4096))
+train(60)
+found = everything(monitor)
+summary = monitor.summary()
+monitor.close()
+print(weights(), found.steps, summary["steps"])
+"""
+)
+
+
+def test_a_process_that_may_open_no_more_files_is_told_what_memory_holds(tmp_path: Path) -> None:
+    done = run(NO_FILES, tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [alone(120), "120", "120"]

@@ -60,7 +60,7 @@ def test_an_interrupt(tmp_path: Path, way: str) -> None:
     assert code == -signal.SIGINT, err
     # Every step is followed, so it may well be us whom the interrupt meets; then the warning names it as well.
     assert "KeyboardInterrupt" in err
-    assert not (tmp_path / "run" / "incidents").exists(), "an interrupt is no incident"
+    assert not (tmp_path / "run" / "incidents").exists(), "an interrupt is not an incident"
 
 
 def test_exit_codes_and_exceptions(tmp_path: Path) -> None:

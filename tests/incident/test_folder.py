@@ -94,7 +94,7 @@ def test_paths_without_an_incident_are_refused(tmp_path, incident):
     with pytest.raises(NotARun, match="holds no incident"):
         load(tmp_path / "empty")
     (incident.folder / "incident.json").write_text("[1]")
-    with pytest.raises(NotARun, match="is no incident"):
+    with pytest.raises(NotARun, match="is not an incident"):
         load(incident.folder)
 
 

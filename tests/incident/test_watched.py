@@ -318,7 +318,7 @@ def test_nothing_is_left_behind(tmp_path, made):
     [
         ({"on_nan": "ignore"}, "on_nan='ignore' is nothing that can be done."),
         ({"black_box": 3}, "black_box=3 is not a black box."),
-        ({"skip_spikes": -1}, "skip_spikes=-1 is no multiple"),
+        ({"skip_spikes": -1}, "skip_spikes=-1 is not a multiple"),
     ],
 )
 def test_wrong_options_are_three_lines(tmp_path, made, options, what):

@@ -157,8 +157,8 @@ def test_a_missing_path_names_what_is_there(tmp_path):
     ("name", "content", "said"),
     [
         ("empty.csv", "", "is empty"),
-        ("x.csv", "hello", "(5 bytes) is no log that can be read"),
-        ("x.bin", "\0\0", "is no log"),
+        ("x.csv", "hello", "(5 bytes) is not a log that can be read"),
+        ("x.bin", "\0\0", "is not a log"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_three_lines(tmp_path, name, content, said):

@@ -165,7 +165,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
     command = [sys.executable, "-m", "bedside", "mcp", str(tmp_path / "nowhere")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0].endswith("nowhere is no folder.")
+    assert done.stderr.splitlines()[0].endswith("nowhere is not a folder.")
     assert len(done.stderr.splitlines()) == 3
 
 

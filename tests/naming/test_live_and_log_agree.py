@@ -200,5 +200,5 @@ def test_calls_within_one_evaluation_are_averaged_by_their_weight(tmp_path):
 
 
 def test_a_weight_must_be_a_number_of_samples(tmp_path):
-    with pytest.raises(bedside.BedsideError, match="n=0 is no number of samples"):
+    with pytest.raises(bedside.BedsideError, match="n=0 is not a number of samples"):
         watched(tmp_path, lambda monitor, step: monitor.log(loss=1.0, n=0))

@@ -159,9 +159,9 @@ def test_it_is_a_function_also_when_its_package_was_loaded_first():
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"depth": "deep"}, "depth='deep' is no depth."),
-        ({"steps": 0}, "steps=0 is no number of steps."),
-        ({"classes": 1}, "classes=1 is no number of classes."),
+        ({"depth": "deep"}, "depth='deep' is not a depth."),
+        ({"steps": 0}, "steps=0 is not a number of steps."),
+        ({"classes": 1}, "classes=1 is not a number of classes."),
         ({"select": ["PRE999"]}, "No check is called 'PRE999'."),
         ({"optimizer": "adam"}, "str is not an optimizer."),
         ({"train_loader": iter([1])}, "The loader is a list_iterator, which can be read only once."),

@@ -1,4 +1,4 @@
-"""No way to pass a secret ends in a record; what is no secret stays."""
+"""No way to pass a secret ends in a record; what is not a secret stays."""
 
 from __future__ import annotations
 

@@ -55,3 +55,27 @@ def test_stays_silent_in_a_warm_up_and_on_a_run_that_is_finished():
     creeping = 4.6052 - 1e-6 * np.arange(30)
     assert constant_loss.check(a_run(loss=creeping, lr=np.geomspace(1e-9, 1e-6, 30))) == []
     assert constant_loss.check(a_run(loss=[*np.geomspace(900, 1, 40), *[0.7123456] * 40])) == []
+
+
+RNG = np.random.default_rng(3)
+RESTING = 0.3 + 0.1 * np.exp(-np.arange(150) / 15) * (1 + 0.3 * RNG.normal(size=150))
+BATCHES = np.arange(150.0)
+
+
+def test_speaks_when_the_loss_comes_to_rest_high_up_and_no_longer_depends_on_the_batch():
+    (finding,) = constant_loss.check(a_run(loss=RESTING, batch_fingerprint=BATCHES))
+    assert finding.message.startswith("The loss is 0.3 at each of the last 50 readings, since step 100")
+
+
+@pytest.mark.parametrize(
+    "vitals",
+    [
+        {"loss": RESTING},  # nobody knows whether batches differ
+        {"loss": RESTING, "batch_fingerprint": np.ones(150)},
+        {"loss": RESTING - 0.29, "batch_fingerprint": BATCHES},  # low down: it has learned
+        {"loss": RESTING + 0.01 * RNG.normal(size=150), "batch_fingerprint": BATCHES},
+        {"loss": 2.5 + 1e-3 * RNG.normal(size=150), "batch_fingerprint": BATCHES},  # as calm as it ever was
+    ],
+)
+def test_stays_silent_about_losses_that_settle_otherwise(vitals):
+    assert constant_loss.check(a_run(**vitals)) == []

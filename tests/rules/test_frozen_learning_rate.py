@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from bedside.finding import NotExamined
+from bedside.finding import NotExamined, Severity
 from bedside.rules.frozen_learning_rate import frozen_learning_rate
 from bedside.testing import a_run
 
@@ -74,3 +75,12 @@ def test_speaks_when_it_is_the_first_group_that_is_left_behind():
 def test_stays_silent_over_groups_frozen_slower_or_scheduled_alike(other):
     run = a_run(loss=[2.0] * 300, lr={"": WARM, "group_1": other}, config={"schedulers": []})
     assert not frozen_learning_rate.check(run)
+
+
+def test_is_a_note_when_a_decay_that_waits_has_nothing_to_cure():
+    made = {"schedulers": [{"name": "StepLR", "stepped": 0}]}
+    falling = 1.4 * np.exp(-np.arange(300) / 40)
+    (waiting,) = frozen_learning_rate.check(a_run(loss=falling, lr=5.0, config=made, finished=True))
+    assert waiting.severity == Severity.NOTE
+    (needed,) = frozen_learning_rate.check(a_run(loss=0.8 + falling, lr=5.0, config=made, finished=True))
+    assert needed.severity == Severity.WARNING

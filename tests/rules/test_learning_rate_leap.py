@@ -76,3 +76,16 @@ def test_a_new_schedule_after_one_that_was_over_is_a_note():
 def test_stays_silent_at_a_resume_of_a_constant_rate():
     loss = noisy(np.r_[FALL, np.full(200, 1.0)])
     assert learning_rate_leap.check(a_run(loss=loss, lr=1e-3, events=RESUMED)) == []
+
+
+def test_speaks_when_a_steady_rate_leaps_and_the_loss_never_comes_back():
+    run = a_run(loss=noisy(np.r_[FALL, np.full(150, 4.9)]), lr=np.r_[np.full(200, 1e-3), np.full(150, 0.2)])
+    (finding,) = learning_rate_leap.check(run)
+    assert finding.first_step == 200
+    assert "200-fold" in finding.message
+    assert not any("state_dict" in advice for advice in finding.try_), "nothing was resumed"
+
+
+def test_stays_silent_when_the_rate_of_the_second_phase_pays():
+    better = np.r_[FALL, 0.5 + 0.6 * np.exp(-np.arange(150) / 30)]
+    assert not learning_rate_leap.check(a_run(loss=noisy(better), lr=np.r_[np.full(200, 1e-3), np.full(150, 1e-2)]))

@@ -46,3 +46,15 @@ def test_says_what_a_ctc_loss_takes():
     [found] = mismatched_loss.check(seen(function="ctc_loss", made_by="linear layer"))
     assert "ctc_loss takes logarithms of probabilities" in found.message
     assert "log_softmax" in found.try_[0]
+
+
+def test_says_that_a_blank_is_among_the_targets():
+    [found] = mismatched_loss.check(seen(function="ctc_targets", made_by="blank (0)"))
+    assert found.message.startswith("ctc_loss takes targets without the blank and is given the blank (0) among them")
+    assert "from 1" in found.try_[0]
+
+
+def test_names_the_dimension_that_logarithms_were_taken_over():
+    [found] = mismatched_loss.check(seen(function="nll_loss", made_by="log_softmax over dimension 0"))
+    assert "the output of a log_softmax over dimension 0" in found.message
+    assert "dim=1" in found.try_[0]

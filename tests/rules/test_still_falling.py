@@ -29,3 +29,8 @@ def test_stays_silent_when_it_has_settled(seed):
 
 def test_does_not_judge_a_run_that_is_going_on():
     assert isinstance(still_falling.examine(a_run(loss=FALLING)), NotExamined)
+
+
+def test_stays_silent_when_it_only_comes_back_to_where_it_has_been():
+    loss = np.r_[2.3 * np.exp(-np.arange(200) / 60), np.linspace(10.0, 4.0, 150)]
+    assert not still_falling.check(a_run(loss=loss))

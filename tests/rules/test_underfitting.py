@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bedside.errors import NotEnough
 from bedside.finding import NotExamined
 from bedside.rules.underfitting import underfitting
 from bedside.testing import a_run
@@ -71,3 +72,36 @@ def test_stays_silent(train, val, config):
 
 def test_is_not_examined_without_validation():
     assert isinstance(underfitting.examine(a_run(loss=curve(2, 1))), NotExamined)
+
+
+SIMPLE = {"linear": 0.1, "neighbours": 0.2, "guess": 0.8, "examples": 128, "classes": 5}
+SETTLED = [1.6, 1.3, 1.1] + [1.0, 1.02, 0.98, 1.01] * 60
+
+
+def beaten(**more):
+    values = {"loss": SETTLED, "fit_error": [0.7] * len(SETTLED), "config": {"simple_models": SIMPLE}} | more
+    try:
+        return [each for each in underfitting.check(a_run(**values)) if "linear" in each.message]
+    except NotEnough:
+        return []
+
+
+def test_speaks_when_a_linear_model_does_better_on_the_same_examples():
+    (finding,) = beaten()
+    assert finding.message.startswith("The network is 70 % wrong on the examples that it trains on; a linear model")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"fit_error": [0.7] * 100 + [0.05] * (len(SETTLED) - 100)},  # it was behind at first
+        {"fit_error": [0.3] * len(SETTLED)},  # and has won most of what a line wins
+        {"config": {"simple_models": SIMPLE | {"linear": 0.75, "neighbours": 0.7}}},  # nothing to be won
+        {"config": {}},
+        {"val_accuracy": [0.5, 0.8, 0.88, 0.89, 0.9, 0.91]},  # dropout in training, and not in evaluation
+        {"loss": [1.6 - 0.005 * k for k in range(len(SETTLED))]},  # under way
+        {"fit_error": [0.8] * 200 + [0.75 - 0.01 * k for k in range(len(SETTLED) - 200)]},  # and so is this one
+    ],
+)
+def test_is_silent_about_networks_that_keep_up_or_are_under_way(other):
+    assert beaten(**other) == []

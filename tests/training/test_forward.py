@@ -91,7 +91,7 @@ def test_forward_can_be_said_outright():
 def test_what_is_no_loss_is_refused_with_its_shape():
     with pytest.raises(BadOption, match=r"shape \(12,\)"):
         BatchLoss(MODEL, lambda output, batch: F.cross_entropy(output, batch[1], reduction="none"))((X, Y))
-    with pytest.raises(BadOption, match=r"returned a tensor of shape \(12, 3\), which is no loss"):
+    with pytest.raises(BadOption, match=r"returned a tensor of shape \(12, 3\), which is not a loss"):
         BatchLoss(MODEL)((X, Y))
     with pytest.raises(BadOption, match="cannot be called"):
         BatchLoss(MODEL, "cross_entropy")

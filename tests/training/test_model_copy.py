@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import threading
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -199,3 +200,18 @@ def test_random_numbers_go_on_although_the_copy_draws_some():
     restore()
     answers(model, [Call((torch.ones(100),))])
     assert (torch.rand(1), random.random(), np.random.rand()) == expected
+
+
+def test_what_listens_to_a_module_is_neither_looked_through_nor_copied():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    model[0].__dict__["_compiled_call_impl"] = partial(model[0]._call_impl)
+    model[0]._compiled_call_impl.watcher = iter([1])  # an obstacle, if it were copied
+    with model_copy(model) as twin:
+        assert "_compiled_call_impl" not in twin[0].__dict__ or twin[0]._compiled_call_impl is None
+
+
+def test_a_model_whose_memory_was_given_back_is_not_copied():
+    model = nn.Linear(20, 20)
+    model.weight.data.untyped_storage().resize_(0)
+    with pytest.raises(NotCopied, match="was given back"), model_copy(model):
+        pass

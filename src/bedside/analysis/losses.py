@@ -10,6 +10,7 @@ from bedside.record.metric_direction import goes_up, is_loss
 from bedside.record.run import Run
 from bedside.record.series import Series
 
+SCORE = "score"  # the objective of a critic: a mean of the network's own outputs, see collect/vitals/score_objective.py
 MIN_READINGS = 10  # of the training loss: fewer, beside more evaluations, are samples of it and not its curve
 COVERED = 0.5  # of the steps: a loss that was only printed at the start says nothing of what came later
 # Written by reinforcement learning beside a "loss" that is a surrogate: it need not fall, and may be negative. A
@@ -41,7 +42,7 @@ def validation_losses(run: Run) -> list[Series]:
 
 
 def validation_metrics(run: Run) -> list[Series]:
-    """Held-out metrics that are no loss and whose better direction is known: accuracy, WER, BLEU."""
+    """Held-out metrics that are not losses and whose better direction is known: accuracy, WER, BLEU."""
     return [
         series
         for series in run.matching("val/")
@@ -100,6 +101,16 @@ def _to_fall(run: Run, series: Series, fewest: int) -> Series:
     return finite
 
 
+def loss_without_floor(run: Run, fewest: int) -> Series:
+    """A loss that should fall, or a critic's score, which may but not for ever."""
+    if run.config.get("objective") != SCORE:
+        return loss_to_fall(run, fewest)
+    finite = judged_loss(run).finite()
+    if len(finite) < fewest:
+        raise NotEnough(f"{fewest} readings of {finite.key}, has {len(finite)}")
+    return finite
+
+
 def meant_to_fall(run: Run) -> bool:
     """Whether the level of the loss says how well the run goes."""
     return not is_surrogate(run) and len(run.owners("loss")) <= 1
@@ -117,11 +128,11 @@ def called(series: Series) -> str:
 
 
 def is_surrogate(run: Run) -> bool:
-    """True where the loss is not meant to fall: the user says so, or it is one of reinforcement learning."""
+    """True where the loss is not meant to fall: the user says so, it is one of reinforcement learning, or a score."""
     said = run.config.get("loss_falls")
     if isinstance(said, bool):
         return not said
-    if run.config.get("objective") == "reward" or _has_surrogate_signs(tuple(run.vitals)):
+    if run.config.get("objective") in ("reward", SCORE) or _has_surrogate_signs(tuple(run.vitals)):
         return True
     return any(_TASK_DONE.search(vital) for vital in run.vitals) and bool((run.loss.finite().values < 0).any())
 

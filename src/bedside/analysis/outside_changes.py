@@ -1,8 +1,9 @@
 """Weights that were changed by something other than the optimizer's step: a checkpoint, a reset, an edit by hand.
 
-Two signs, both about one step. The norm of the weights changed by more than the step was long, which no step can do. Or
-the recorded step itself is many times longer than any before, and the gradient that it should have followed is not: a
-learning rate that leapt, or a resume, would explain that, so neither may be near.
+Two signs. The norm of the weights changed by more than the step was long, which no step can do; between readings that
+are some steps apart, by more than all of those steps together, each as long as the longest lately. Or the recorded step
+itself is many times longer than any before, and the gradient that it should have followed is not: a learning rate that
+leapt, or a resume, would explain that, so neither may be near.
 
 >>> from bedside.testing import a_run
 >>> norms = {"body": 5.0, "head": [4.0] * 60 + [24.0] * 40}
@@ -28,6 +29,7 @@ from bedside.record.vocabulary import EFFECTIVE_LR, LR, PARAM_NORM, UPDATE_NORM
 class Limits:
     large: float = 0.1  # of the norm in one step: see oversized-update
     further: float = 2.0  # times the length of the step: rounding and sampling make a few per cent
+    apart: int = 500  # steps between two readings: further apart, nobody knows how long they were
     before: int = 20  # readings that show how long steps usually are
     longer: float = 10.0  # times the longest of those
     unlike: float = 3.0  # times the most that a step was ever long for its gradient
@@ -39,10 +41,11 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class OutsideChange:
-    """One step at which weights changed from outside, and the leaves in which they did."""
+    """The reading that shows it, the leaves in which weights changed, and the first step after the reading before."""
 
     step: int
     owners: tuple[str, ...]
+    since: int
 
 
 def outside_changes(run: Run, limits: Limits = LIMITS) -> list[OutsideChange]:
@@ -52,12 +55,16 @@ def outside_changes(run: Run, limits: Limits = LIMITS) -> list[OutsideChange]:
         for step in _of_leaf(run, norms.finite(), limits):
             found.setdefault(step, []).append(norms.owner)
     resumes = [event.step for event in run.events_of("resume")]
-    return [
-        OutsideChange(step, tuple(owners))
+    changes = [
+        OutsideChange(step, tuple(owners), _last_reading(run, owners[0], step) + 1)
         for step, owners in sorted(found.items())
-        if not any(abs(step - each) <= 1 for each in resumes)
-        and not _rate_leapt(run, step, limits)
-        and not task_changed(run, step)
+    ]
+    return [
+        each
+        for each in changes
+        if not any(each.since - 1 <= resume <= each.step + 1 for resume in resumes)
+        and not _rate_leapt(run, each.since, each.step, limits)
+        and not any(task_changed(run, step) for step in range(each.since, each.step + 1))
     ]
 
 
@@ -67,8 +74,11 @@ def _of_leaf(run: Run, norms: Series, limits: Limits) -> list[int]:
         return []
     values, long = norms.values, updates.values
     change = np.r_[0.0, np.abs(np.diff(values))]
-    neighbours = np.r_[False, np.diff(norms.steps) == 1]
-    broken = neighbours & (change > limits.further * long) & (change > limits.large * np.r_[1.0, values[:-1]])
+    apart = np.r_[0, np.diff(norms.steps)]
+    lately = np.asarray([long[max(0, place - limits.before) : place + 1].max() for place in range(len(long))])
+    reach = np.where(apart == 1, long, apart * lately)
+    near = (apart > 0) & (apart <= limits.apart)
+    broken = near & (change > limits.further * reach) & (change > limits.large * np.r_[1.0, values[:-1]])
     places = set(np.flatnonzero(broken[limits.before :]) + limits.before)
     ratios = run.series(EFFECTIVE_LR.name, norms.owner)
     known = {int(step): float(value) for step, value in zip(ratios.steps, ratios.values, strict=True)}
@@ -83,7 +93,11 @@ def _of_leaf(run: Run, norms: Series, limits: Limits) -> list[int]:
     return [int(norms.steps[place]) for place in sorted(places)]
 
 
-def _rate_leapt(run: Run, step: int, limits: Limits) -> bool:
+def _last_reading(run: Run, owner: str, step: int) -> int:
+    return int(run.series(PARAM_NORM.name, owner).finite().before(step).last_step)
+
+
+def _rate_leapt(run: Run, since: int, step: int, limits: Limits) -> bool:
     rates = run.series(LR.name).finite()
-    before, now = rates.before(step).tail(1), rates.since(step).head(1)
+    before, now = rates.before(since).tail(1), rates.since(step).head(1)
     return bool(before and now) and now.last > limits.raised * before.last

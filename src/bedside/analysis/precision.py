@@ -15,5 +15,10 @@ def half_without_scaling(run: Run) -> bool:
     >>> half_without_scaling(a_run(loss=1.0, loss_scale=65536.0, config={"autocast": "float16"}))
     False
     """
-    short = run.config.get("autocast") == "float16" or any(each.dtype == "float16" for each in run.parameters)
+    short = autocast_to_half(run) or any(each.dtype == "float16" for each in run.parameters)
     return short and not run.series(LOSS_SCALE.name)
+
+
+def autocast_to_half(run: Run) -> bool:
+    """Whether training forwards run under autocast to float16."""
+    return run.config.get("autocast") == "float16"

@@ -1,6 +1,6 @@
 """How much of the first loss a run has won: what seems wrong inside a network that learns well need not be.
 
-Coming down from above chance is no learning: a network whose first loss is 36 where a blind guess has 2.3 wins 94 %
+Coming down from above chance is not learning: a network whose first loss is 36 where a blind guess has 2.3 wins 94 %
 of it by answering nothing at all. Where chance is known, what lies above it does not count; nor does a loss that came
 down to the entropy of lopsided labels, or to the variance of the targets, and stays there.
 """

@@ -102,7 +102,7 @@ def _zero_may_be(run: Run) -> float:
 def warming_up(run: Run) -> bool:
     """The learning rate has risen from the first steps on, and is still rising.
 
-    A rate that was constant for long and then rises is no warm-up: what a run does at its usual rate counts.
+    A rate that was constant for long and then rises is not a warm-up: what a run does at its usual rate counts.
     """
     rates = run.series("lr").finite().values
     rises = np.flatnonzero(np.diff(rates) > 0)

@@ -26,7 +26,7 @@ class Limits:
     unit: float = 0.25  # relative: skipped steps, and accumulation that does not divide an epoch, make as much
     seldom: float = 0.5  # calls per step: a scheduler called this rarely counts something longer than steps
     little: float = 0.01  # of the peak: after its last drop a step-wise schedule has done its work
-    micro_batches: float = 1.5  # per step: fewer are no accumulation
+    micro_batches: float = 1.5  # per step: fewer are not accumulation
 
 
 LIMITS = Limits()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.analysis.accuracy_and_loss import guess_level
-from bedside.analysis.losses import validation_metrics
+from bedside.analysis.losses import training_loss, validation_metrics
 from bedside.analysis.schedule import schedule_is_over
+from bedside.analysis.statistics import outline
 from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.wording import number
@@ -15,6 +16,7 @@ EPOCHS = 3.0  # passes over the data: memorising begins in the second, so a loss
 ACCURACY = 0.1  # a model that is right less often than this after training knows next to nothing
 LEARNING_RATE = 1e-7  # ten times below the lowest that published recipes use
 UNTRAINED = 4.0  # nats: a model that is trained on, and may well stay where it was, begins below (language: 3.5)
+LEARNED = 0.05  # of its start: a loss that came down so far has learned what it asks for
 UPDATE = 1e-7  # of a weight per step: a hundred thousand such steps change it by one percent
 
 
@@ -50,7 +52,11 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
 
 
 def low_metric(run: Run, most: float = ACCURACY) -> str:
-    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above `most` of a full score."""
+    """`val/accuracy never above 0.001`, if no metric that should rise ever rose above `most` of a full score. Nothing
+    beside a loss that is all but gone: then it is the metric that is wrong."""
+    curve = training_loss(run).finite()
+    if len(curve) and outline(curve).now < LEARNED * outline(curve).start:
+        return ""
     risen = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and each.finite()]
     highest = [(each, float(each.values.max())) for each in risen if float(each.values.min()) >= 0]
     shares = [(high / (full_score(each.vital, high) or 1.0), each.key, high) for each, high in highest]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from bedside.collect.collector import MOMENTS, Collector, WatchContext, overrides
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.sampling.intervals import Intervals
+from bedside.errors import pass_on_interrupts
 
 Failed = Callable[[Collector, Exception], None]
 Make = Callable[[WatchContext], Collector]  # the class, or whatever else makes one
@@ -58,6 +58,7 @@ class CollectorSet:
             try:
                 handler(*what)
             except Exception as error:
+                pass_on_interrupts(error)
                 self.failed(collector, error)
             collector.moment_seconds += time.perf_counter() - began
 
@@ -91,6 +92,7 @@ class CollectorSet:
         try:
             call(collector)
         except Exception as error:
+            pass_on_interrupts(error)
             self.failed(collector, error)
             return False
         return True
@@ -101,6 +103,8 @@ class CollectorSet:
         self._members.remove(collector)
         for moment, handling in self._handlers.items():
             self._handlers[moment] = [(each, handler) for each, handler in handling if each is not collector]
-        with suppress(Exception):
+        try:
             collector.end()
+        except Exception as another:
+            pass_on_interrupts(another)
         self._on_failure(collector, error)

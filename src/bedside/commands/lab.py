@@ -17,6 +17,7 @@ def lab(name: str | None, format_: str) -> None:
 
     They are Python functions, since they need your model and data:
 
+    \b
         from bedside import lab
         print(lab.lr_range(model, loader, loss_fn, optimizer))
     """

@@ -7,7 +7,7 @@ import click
 
 @click.command(short_help="Run a step that went wrong again, and say what made it fail.")
 @click.option("--script", metavar="FILE", help="The training script; its own loop runs the step.")
-@click.option("--anyway", is_flag=True, help="Also where versions, device or precision are not those of then.")
+@click.option("--anyway", is_flag=True, help="Replay even if versions, device or precision have changed since.")
 @click.option("--format", "kind", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.argument("incident", metavar="INCIDENT")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)

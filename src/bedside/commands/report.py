@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 def report(path: str, output: Path | None, png: Path | None, config: str | None, no_config: bool) -> None:
     """Write a run's diagnosis and charts as a self-contained HTML page.
 
-    The page needs no network and no server: open it, print it, or attach it to a mail. `-o report.md` writes Markdown
-    for a pull request, `-o report.json` the JSON of `bedside diagnose`, and `--png DIR` a picture of every chart.
+    The page needs no network and no server: open it, print it, or attach it to an e-mail. `-o report.md` writes
+    Markdown for a pull request, `-o report.json` the JSON of `bedside diagnose`, and `--png DIR` a picture of every
+    chart.
     """
     import bedside.report  # noqa: F401  (so that the answer can be printed)
     from bedside.diagnosis.engine import examine

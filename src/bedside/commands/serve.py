@@ -11,7 +11,7 @@ import click
 @click.argument("folder", type=click.Path(path_type=Path), default="bedside-runs")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; other machines need a token.")
 @click.option("--port", type=int, help="By default 8642, or the next one that is free.")
-@click.option("--token", help="A secret that a browser has to know; made up where other machines can connect.")
+@click.option("--token", help="A secret that the browser must send; generated when other machines can connect.")
 def serve(folder: Path, host: str, port: int | None, token: str | None) -> None:
     """Show every run under FOLDER in the browser: verdicts, curves that grow, comparisons, the gallery of failures.
 

@@ -13,8 +13,8 @@ import click
 def watch(path: Path, once: bool) -> None:
     """Show a run in the terminal while it trains: the main vitals, the worst layers, the findings.
 
-    Of a folder with several runs, the one that grew last. Ends when the training ends, or with Ctrl-C. Where standard
-    output is no terminal, the run is shown once, as it is.
+    Of a folder with several runs, the one that grew last. Ends when the training ends, or with Ctrl-C. If standard
+    output is not a terminal, the run is shown once, as it is.
     """
     from bedside.live.terminal import follow
 

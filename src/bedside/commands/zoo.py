@@ -52,8 +52,8 @@ def list_() -> None:
 
 @zoo.command(short_help="Train one specimen before your eyes.")
 @click.argument("name")
-@click.option("--healthy", is_flag=True, help="The twin: the same without the one line.")
-@click.option("--seed", default=0, show_default=True, help="Of the data split, the weights and the order.")
+@click.option("--healthy", is_flag=True, help="Train the healthy twin: the same without the one line.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the data split, the weights and the order.")
 @click.option("--severity", help="mild, marked or severe; by default the last but one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the record in this new or empty folder.")
 def run(name: str, healthy: bool, seed: int, severity: str | None, output: Path | None) -> None:

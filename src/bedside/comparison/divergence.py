@@ -25,12 +25,12 @@ class Limits:
     fewest_places: int = 8  # fewer show no noise
     noises: float = 5.0  # times the noise of both: pure noise does not reach it in sixty places
     level: float = 0.04  # of the range of both curves: losses and scores of other seeds differ by less at most times
-    other: float = 0.1  # of the level of what is no loss
+    other: float = 0.1  # of the level of what is not a loss
     share: float = 0.2  # of the units, the samples or the queries: shares of other seeds differ by a tenth at times
     size: float = math.log(2)  # norms of other seeds differ by a third at times; twofold is another regime
     given: float = 0.01  # of a learning rate or a threshold: people set them, and they have no noise
     stays: float = 0.8  # of the places after it: noise may close the gap now and then
-    final: float = 0.1  # of the places, at the end: what is over by then was no divergence
+    final: float = 0.1  # of the places, at the end: what is over by then was not a divergence
     equal: float = 1e-6  # relative: float32 holds no more
     apart: float = 0.01  # relative: what stays below it is rounding that adds up
 
@@ -120,7 +120,7 @@ def _distance(vital: str, left: Values, right: Values) -> tuple[Values, float]:
     else:
         every = np.concatenate([left, right])
         low, high = np.quantile(every, [0.02, 0.98])
-        # A loss that is flat may be so at any level; of what is no loss, the level is the scale.
+        # A loss that is flat may be so at any level; of what is not a loss, the level is the scale.
         judged = "loss" in vital or vital.startswith("val/")
         least = float(LIMITS.level * (high - low) if judged else LIMITS.other * max(high - low, abs(np.median(every))))
     noise = math.hypot(noise_level(left), noise_level(right))

@@ -305,6 +305,8 @@ LINKS: tuple[Link, ...] = (
     *links("weight-jump", "diverging-loss lost-progress", "what was learned is gone with the weights"),
     *links("weight-jump", "exploding-gradient", "the new weights lie where the loss is steep"),
     *links("weight-jump", "stalled-loss", "what was learned is gone with the weights"),
+    *links("weight-jump", "overfitting overconfident", "other weights answer with more certainty", gradual=True),
+    *links("weight-jump", "runaway-weights", "the norm that grew is that of the jump", gradual=True),
     *links("weight-jump", "erratic-validation", "other weights, another answer"),
     # The loss.
     *links("constant-loss", NOT_LEARNING, "a loss that depends on nothing cannot fall"),

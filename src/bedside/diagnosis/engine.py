@@ -15,6 +15,7 @@ from bedside.diagnosis.onset_context import with_onset_context
 from bedside.diagnosis.prescription import one_prescription
 from bedside.diagnosis.story import link_into_story
 from bedside.diagnosis.verdict import verdict
+from bedside.errors import pass_on_interrupts
 from bedside.finding import Diagnosis, Finding, NotExamined, Severity
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
@@ -84,6 +85,7 @@ def _answer(each: Rule, run: Run) -> list[Finding] | NotExamined:
     try:
         return each.examine(run)
     except Exception as broken:
+        pass_on_interrupts(broken)
         if os.environ.get("BEDSIDE_DEBUG"):
             raise
         return NotExamined(each.code, each.name, (f"a repaired rule: {type(broken).__name__}: {broken}",), broken=True)

@@ -37,7 +37,7 @@ EXPERIMENTS: dict[str, Experiment] = {
                 ),
                 Outcome(
                     "nothing moves, or both get worse and come back to the same level",
-                    "it was no lack of learning rate: the network has converged, or sits on a plateau",
+                    "it was not a lack of learning rate: the network has converged, or sits on a plateau",
                 ),
             ),
         ),

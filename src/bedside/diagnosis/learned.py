@@ -96,6 +96,8 @@ class Curve:
     def lost(self) -> bool:
         """Whether it ends far from its own best: most of the progress is gone, or it is a multiple of the best."""
         gap, limits = self.now - self.best, self.limits
+        if self.outline.best_place == len(self.outline.values) - 1:
+            return False  # it ends at its best, and that was one reading: a last batch that was smaller
         if gap <= limits.noise * self.outline.wander:
             return False
         if gap > limits.lost * self.outline.progress and gap > limits.far * self.level:
@@ -135,7 +137,7 @@ class Learned:
 
     @cached_property
     def metrics(self) -> list[Curve]:
-        """Accuracies, error rates, rewards: whatever has a known better direction and is no loss."""
+        """Accuracies, error rates, rewards: whatever has a known better direction and is not a loss."""
         return self._curves([*validation_metrics(self.run), *([] if self.meant_to_fall else rewards(self.run))])
 
     @property

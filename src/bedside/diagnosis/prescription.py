@@ -3,12 +3,14 @@
 Findings come in the order of the report, the primary one first. The first piece of advice that turns a knob
 (the learning rate, the clipping threshold, weight decay) settles its direction for the whole report. Later advice that
 would turn it the other way is left out, and so is the explanation that would need it; advice that turns it the same way
-takes over the number that was settled.
+takes over the number that was settled. What follows from another finding is cured with that: it may not turn a knob
+that its cause leaves alone, which would treat the symptom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from bedside.finding import Advice, Finding, Severity
 
@@ -16,11 +18,15 @@ from bedside.finding import Advice, Finding, Severity
 def one_prescription(findings: Sequence[Finding]) -> list[Finding]:
     """The findings without advice that contradicts what stands before it; alarms settle a direction before notes."""
     settled: dict[str, Advice] = {}
+    told = {each.code for each in findings}
     kept: dict[int, Finding] = {}
     for index in sorted(range(len(findings)), key=lambda i: _speaks_later(findings[i])):
         finding = findings[index]
-        kept[index] = finding.with_(try_=tuple(_agreeing(finding.try_, settled)))
-        for each in finding.try_:
+        agreeing = tuple(_agreeing(finding.try_, settled))
+        if told & set(finding.causes):
+            agreeing = tuple(each for each in agreeing if not _turns(each) or each.knob in settled)
+        kept[index] = finding.with_(try_=agreeing)
+        for each in agreeing:
             if isinstance(each, Advice) and each.turn:
                 settled.setdefault(each.knob, each)
     return [
@@ -45,6 +51,10 @@ def _agreeing(advice: Iterable[str], settled: dict[str, Advice]) -> Iterator[str
         if turned.setdefault(each.knob, first.turn if first else each.turn) != each.turn:
             continue
         yield first if first is not None and _opening(first) == _opening(each) else each
+
+
+def _turns(advice: str) -> TypeGuard[Advice]:
+    return isinstance(advice, Advice) and bool(advice.turn)
 
 
 def _opening(advice: str) -> str:

@@ -18,7 +18,7 @@ from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LR
 from bedside.rules.advice import moment
-from bedside.wording import number, percent, plural
+from bedside.wording import capital, number, percent, plural
 
 
 @dataclass(frozen=True)
@@ -254,8 +254,4 @@ def _shown(learned: Learned) -> str:
         for each in [learned.training, *learned.held_out[:1], *learned.metrics[:1]]
         if each is not None and each.improved
     ]
-    return _capital("; ".join(said)) + "." if said else "The loss is well below that of a blind guess."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capital("; ".join(said)) + "." if said else "The loss is well below that of a blind guess."

@@ -27,7 +27,7 @@ class BlackBox:
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise BadOption(
-                    f"{name}={value!r} is no number of {_WHAT[name]}.",
+                    f"{name}={value!r} is not a number of {_WHAT[name]}.",
                     expected=f"a whole number from {least} on",
                     try_=f"bedside.watch(model, optimizer, black_box=BlackBox({name}={_USUAL[name]}))",
                 )
@@ -39,7 +39,7 @@ class BlackBox:
             )
         if self.spike is not None and not (isinstance(self.spike, int | float) and self.spike > 0):
             raise BadOption(
-                f"spike={self.spike!r} is no multiple of the run's spread.",
+                f"spike={self.spike!r} is not a multiple of the run's spread.",
                 expected="a number above 0, such as 20, or None",
                 try_="bedside.watch(model, optimizer, black_box=BlackBox(spike=20))",
             )

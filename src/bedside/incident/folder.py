@@ -152,5 +152,5 @@ def _facts(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise NotARun(f"'{folder / FACTS}' cannot be read: {error}", expected="JSON as bedside wrote it") from None
     if not isinstance(facts, dict):
-        raise NotARun(f"'{folder / FACTS}' is no incident.", expected="JSON as bedside wrote it")
+        raise NotARun(f"'{folder / FACTS}' is not an incident.", expected="JSON as bedside wrote it")
     return facts

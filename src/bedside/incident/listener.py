@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.errors import say, warn_safely
+from bedside.errors import pass_on_interrupts, say, warn_safely
 from bedside.incident.black_box import BlackBox
 from bedside.incident.capture.buffers import BuffersBefore
 from bedside.incident.capture.capture import Training, Trigger, capture
@@ -162,6 +162,7 @@ class IncidentListener(Collector):
             try:
                 write_vitals(folder, last_steps(run(), self._box.history if self._box is not None else 0))
             except Exception as error:
+                pass_on_interrupts(error)
                 warn_safely(f"bedside could not add the vitals to {folder} ({type(error).__name__}: {error}).")
 
     # What is done with them.
@@ -202,6 +203,7 @@ class IncidentListener(Collector):
         try:
             folder = self._write(trigger)
         except Exception as error:  # a full disk, a batch that cannot be read: the training goes on
+            pass_on_interrupts(error)
             self._failures += 1
             warn_safely(f"bedside could not keep step {step} ({type(error).__name__}: {error}).")
             return

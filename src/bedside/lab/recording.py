@@ -1,4 +1,4 @@
-"""An experiment and the monitors: its steps are no part of the watched run, its result is an event in the record of
+"""An experiment and the monitors: its steps are not part of the watched run, its result is an event in the record of
 whoever watches the model."""
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bedside.collect.hooks.replacement import Replacement
-from bedside.errors import say
+from bedside.errors import pass_on_interrupts, say
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
@@ -136,6 +136,7 @@ class Attach:
         try:
             action()
         except Exception as error:
+            pass_on_interrupts(error)
             self._awaited.clear()
             if os.environ.get("BEDSIDE_DEBUG"):
                 raise
@@ -241,7 +242,7 @@ def newest_of_each(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
 
 
 def _of(optimizer: Optimizer, held: set[int], inside: set[int], tensor: Tensor) -> bool:
-    """Whether it trains this model; an optimizer of tensors that are no module's goes with whoever comes first."""
+    """Whether it trains this model; an optimizer of tensors that belong to no module goes with whoever comes first."""
     return id(tensor) in held or id(tensor) not in inside
 
 

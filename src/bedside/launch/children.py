@@ -21,22 +21,21 @@ AFTER_THEIRS = -100  # exit priority: the script's own finalizers come first
 class Stowaway:
     """Travels to a spawned child, and begins to watch there."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, begin: Callable[[Options], Any]) -> None:
         self.options = options
+        self.begin = begin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        from bedside.launch.watched_process import begin
-
-        begin(state["options"])
+        state["begin"](state["options"])
 
 
-def follow(options: Options, forked: Callable[[], None]) -> None:
-    """From now on children are watched as well; `forked` is called in every child that is a copy of this process."""
+def follow(options: Options, forked: Callable[[], None], begin: Callable[[Options], Any]) -> None:
+    """From now on children are watched as well: a copy of this process calls `forked`, a new one `begin`."""
     os.register_at_fork(after_in_child=forked)
     original = multiprocessing.spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**original(name), "bedside": Stowaway(options)}
+        return {**original(name), "bedside": Stowaway(options, begin)}
 
     multiprocessing.spawn.get_preparation_data = get_preparation_data
 

@@ -24,7 +24,7 @@ def run_script(target: Target, options: Options) -> None:
     session: Session | None = None
     try:
         code, main = _prepared(target)
-        if names_in(code) & REWARDS:  # the loss of a policy is no measure of its progress
+        if names_in(code) & REWARDS:  # the loss of a policy is not a measure of its progress
             options = replace(options, watch={**options.watch, "config": {"objective": "reward"}})
         session = begin(options)
         exec(code, vars(main))

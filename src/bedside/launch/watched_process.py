@@ -39,7 +39,7 @@ class Session:
         on_termination(self.report)
         from bedside.launch.children import follow  # after atexit, because multiprocessing registers there as well
 
-        follow(self.options, self._forked)
+        follow(self.options, self._forked, begin)
         self._imports.install()
         self._imports.call("torch", self._torch_arrived)
         self._imports.call("keras", self._keras_arrived)

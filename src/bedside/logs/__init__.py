@@ -123,4 +123,4 @@ def _what_was_seen(place: Path, format_in: str | None) -> str:
         inside = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "") if names else "nothing"
         return f"No run can be read{as_} in {place}, which holds {inside}."
     size = place.stat().st_size
-    return f"{place} ({size} bytes) is no log that can be read{as_}." if size else f"{place} is empty."
+    return f"{place} ({size} bytes) is not a log that can be read{as_}." if size else f"{place} is empty."

@@ -87,7 +87,7 @@ class Log:
         return self.columns[name]
 
     def add_row(self, step: float, row: Mapping[str, object], skip: Sequence[str] = ()) -> None:
-        """The numbers of one record; what is no number (a remaining time, a name) is left out."""
+        """The numbers of one record; what is not a number (a remaining time, a name) is left out."""
         for name, cell in row.items():
             if name in skip:
                 continue

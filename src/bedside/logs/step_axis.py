@@ -55,5 +55,5 @@ def find_axis(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def other_steps(names: Iterable[str], chosen: str) -> list[str]:
-    """Step-like columns beside the chosen one: they count the same thing and are no metrics."""
+    """Step-like columns beside the chosen one: they count the same thing and are not metrics."""
     return [name for name in names if name != chosen and RANK.get(plain(name), (0, ""))[1] == "step"]

@@ -16,7 +16,7 @@ class Bounds:
         self.root = Path(root)
         if not self.root.is_dir():
             raise NoSuchPath(
-                f"{self.root} is no folder.",
+                f"{self.root} is not a folder.",
                 expected="the folder whose runs an agent may read",
                 try_="bedside mcp .",
             )

@@ -9,7 +9,7 @@ on unwatched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 from torch import Tensor
@@ -32,6 +32,7 @@ from bedside.collect.step.scaler_step import Scaling
 from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_data import StepData
 from bedside.collect.step.step_rows import StepRows
+from bedside.errors import is_interrupt, pass_on_interrupts
 from bedside.incident.incidents import Incidents
 from bedside.monitor.alarms import AlarmPrinter
 from bedside.monitor.flush_cycle import FlushCycle
@@ -98,7 +99,9 @@ class Dispatcher:
         self._parameters.check_coverage()
         patches.add_dispatcher(self)
         if self.collectors:
-            self._context.forward_hooks.install(self._forward_begins, self._forward_ended, self.collectors.failed)
+            self._context.forward_hooks.install(
+                self._forward_begins, self._forward_ended, self.collectors.failed, self.caught
+            )
         self.fast_path_control.attach_collectors()
 
     # What the patches and hooks call, in the order of the loop.
@@ -194,9 +197,9 @@ class Dispatcher:
         self.steps.clipped_by_value(parameters, clip_value)
 
     @unharmed
-    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
+    def loss_computed(self, function: str, args: Any, kwargs: Any) -> None:
         if self._context.thread.is_here():
-            self.collectors.notify("loss_computed", function, prediction, target)
+            self.collectors.notify("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
 
     @unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:
@@ -215,9 +218,14 @@ class Dispatcher:
         """The optimizer's hook; not at fast-path steps at which nothing is read."""
         fast_path = self.fast_path
         if fast_path.active:
-            if fast_path.takes_step_begin():
-                if fast_path.error is not None:
+            try:
+                taken = fast_path.takes_step_begin()
+                if taken and fast_path.error is not None:
                     self._reading_failed()
+            except BaseException as error:
+                self.caught("step", error)
+                return
+            if taken:
                 return
             self.leave_fast_path()
         self._step_begins(optimizer, args, kwargs)
@@ -228,9 +236,8 @@ class Dispatcher:
             answer = self.fast_path.takes_step_end()
             if answer:
                 self._not_skipped(answer, optimizer, args, kwargs)
-        except KeyboardInterrupt as interrupt:
-            self.interrupted("step", interrupt)
-            raise
+        except BaseException as error:
+            self.caught("step", error)
 
     def _not_skipped(self, answer: StepEnd, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The fast path did not take the step that is over, or it was the last that it takes."""
@@ -328,20 +335,34 @@ class Dispatcher:
             stack.callback(patches.remove_dispatcher, self)
             self.fast_path.active = False
 
+    def caught(self, where: str, error: BaseException) -> None:
+        """Whatever was raised while our code ran: what is not ours is raised again."""
+        if error is self.printer.theirs:  # raised by the user's own on_finding, to stop the run
+            raise error
+        if is_interrupt(error) or not isinstance(error, Exception):
+            self.interrupted(where, error)
+            raise error
+        if not self.off:
+            self.switch_off(where, error)
+
     def interrupted(self, where: str, interrupt: BaseException) -> None:
         """Something like Ctrl-C came while our own code ran. What was half done could be recorded wrongly, so nothing
         more is; a program that goes on trains unwatched. Every handler that the interrupt passes may call this."""
         self.off = self.off or f"{where}: {type(interrupt).__name__}"
         self.detach()
-        if isinstance(interrupt, KeyboardInterrupt) and not (self.closed or self._end_noted):
+        if not (self.closed or self._end_noted or isinstance(interrupt, GeneratorExit | SystemExit)):
             self._end_noted = True
-            with suppress(Exception):
+            try:
                 self._events.interrupted()
+            except Exception as another:
+                pass_on_interrupts(another)
 
     def switch_off(self, where: str, error: Exception) -> None:
         self.off = f"{where}: {type(error).__name__}: {error}"
         self.detach()
-        with suppress(Exception):  # what was observed until then is kept, unless it is writing that fails
+        try:  # what was observed until then is kept, unless it is writing that fails
             self.flush_cycle.rescue()
+        except Exception as another:
+            pass_on_interrupts(another)
         self._end_noted = True
         self._events.switched_off(where, self.off)

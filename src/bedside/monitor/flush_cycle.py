@@ -88,7 +88,9 @@ class FlushCycle:
         self._recorder.commit_if_due()
         if self._incidents is not None:
             self._incidents.recorded(self._committed)
-        if self._budget.sum_seconds > native.LOADING_SECONDS and self._losses.on_cpu and not final:
+        budget = self._budget
+        worth = native.is_worth_loading(budget.sum_seconds, budget.reading_seconds, budget.limit is not None)
+        if worth and budget.affords(native.LOADING_SECONDS) and self._losses.on_cpu and not final:
             native.load_in_background()
         self._budget.wrote(time.perf_counter() - began - (self._budget.alarm_seconds - alarm_seconds), steps)
         if final:

@@ -1,6 +1,6 @@
 """An alarm waits until its evidence has lasted twice as long, and is taken back in words when it no longer holds.
 
-In the first steps of a run everything is a large share of it: ten clipped steps of twelve are no clipping all run long.
+In the first steps of a run everything is a large share of it: ten clipped steps of twelve say nothing of the run.
 So what is found is held back until as many steps have gone by again as the fault had lasted when it was first seen, and
 is then still found. What no later step can make good, a NaN, is said at once. A share of all steps
 is known when the run is over, and waits for its end.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from bedside.finding import Finding, Severity
 
-SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are no sample
+SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are not a sample
 AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # what is NaN stays NaN
 
 
@@ -32,7 +32,7 @@ class News:
 
 
 class HeldBack:
-    """What was found and waits, and what was said, by rule: another place of the same fault is no news."""
+    """What was found and waits, and what was said, by rule: another place of the same fault is not news."""
 
     def __init__(self) -> None:
         self._due: dict[str, int] = {}  # the step at which the evidence will have doubled

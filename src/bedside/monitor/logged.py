@@ -43,7 +43,7 @@ class LoggedMetrics:
         """
         weight = 1.0 if n is None else number("n", n)
         if weight <= 0:
-            raise BadOption(f"n={n!r} is no number of samples.", expected="how many samples the numbers are a mean of")
+            raise BadOption(f"n={n!r} is not a number of samples.", expected="how many samples the mean is over")
         axes = {name: number(name, value) for name, value in given.items() if axis_kind(name) is not None}
         numbers = {
             key: number(name, given[name]) for name, key in self._keys([name for name in given if name not in axes])

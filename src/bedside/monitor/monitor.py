@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from torch import nn
 from torch.optim import Optimizer
@@ -39,7 +39,7 @@ from bedside.collect.step.optimizer_step import StepListener
 from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
-from bedside.errors import BadOption, say, unknown_name, warn_safely
+from bedside.errors import BadOption, pass_on_interrupts, say, unknown_name, warn_safely
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
 from bedside.monitor import ranks
@@ -51,6 +51,7 @@ from bedside.monitor.logged import LoggedMetrics
 from bedside.monitor.recorder import Recorder
 from bedside.monitor.run_events import RunEvents
 from bedside.monitor.safeguards import called_by_user
+from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
 from bedside.sinks.ending import ending_of
@@ -58,6 +59,7 @@ from bedside.sinks.forwarding import Forwarding
 from bedside.sinks.sink import Ending, Sink
 
 OPEN: list[Monitor] = []  # all that are not closed
+Answer = TypeVar("Answer")
 
 
 class Monitor:
@@ -178,7 +180,7 @@ class Monitor:
         Names are read as those of any log: `val_loss`, `eval/loss`, `dev_loss` and `Loss/val` are the validation loss.
         A name without a split is a validation metric when it is logged together with one that has it, or inside
         `with monitor.validation():`; there, several calls are averaged, weighted by `n`, the number of samples.
-        `step=`, `epoch=` and `tokens=` say when, and are no metrics.
+        `step=`, `epoch=` and `tokens=` say when, and are not metrics.
 
         With several ranks, what rank 0 logs is shown. `reduce=True` shows the mean over the samples of all ranks
         instead: every rank logs its own mean and its own `n`. No rank waits for another; readers add them up.
@@ -262,16 +264,21 @@ class Monitor:
     def summary(self, window: int = 200) -> dict[str, float | int | None]:
         """The run so far in a few numbers: last and best loss, trend over a window, gradients, clipping, bad steps."""
         self._catch_up()
-        return run_summary(self._recorder.recorded(), window)
+        return self._ask(lambda run: run_summary(run, window))
 
     def diagnose(self) -> Diagnosis:
         """What is wrong so far, from everything recorded."""
         self._catch_up()
         self._reported_at = self.step
+        return self._ask(lambda run: examine(run, self._rules))
+
+    def _ask(self, question: Callable[[Run], Answer]) -> Answer:
+        """Of the record; where it can no longer be read, of memory, which holds the same run, downsampled."""
         try:
-            return examine(self._recorder.recorded(), self._rules)
-        except Exception:  # a record that can no longer be read; memory holds the same run, downsampled
-            return examine(self._recorder.view(), self._rules)
+            return question(self._recorder.recorded())
+        except Exception as error:
+            pass_on_interrupts(error)
+            return question(self._recorder.view())
 
     @called_by_user
     def _catch_up(self) -> None:
@@ -315,7 +322,7 @@ class Monitor:
         say(str(self.diagnose()))
 
     def _ending(self) -> Ending:
-        return ending_of(examine(self._recorder.recorded(), self._rules), self.run_dir)
+        return ending_of(self._ask(lambda run: examine(run, self._rules)), self.run_dir)
 
     def __enter__(self) -> Monitor:
         return self

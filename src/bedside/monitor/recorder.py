@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import say
+from bedside.errors import pass_on_interrupts, say
 from bedside.finding import Finding
 from bedside.monitor.shared_numbers import SharedNumbers
 from bedside.naming.settle import settle
@@ -147,6 +147,7 @@ class Recorder:
             try:
                 self.event(step, "sinks", forwarding.close(ending))
             except Exception as error:
+                pass_on_interrupts(error)
                 say(f"bedside: the sinks were not closed ({type(error).__name__}: {error})")
 
     def commit(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from bedside.errors import BedsideError
+from bedside.errors import BedsideError, is_interrupt
 
 if TYPE_CHECKING:
     from bedside.monitor.dispatcher import Dispatcher
@@ -30,14 +30,10 @@ def unharmed(method: Method) -> Method:
         gradients = torch.is_grad_enabled()
         try:
             return method(self, *args, **kwargs)
-        except Exception as error:
-            if error is self.printer.theirs:  # raised by the user's own on_finding, to stop the run
-                raise
-            self.switch_off(method.__name__, error)
-        except BaseException as interrupt:
-            torch.set_grad_enabled(gradients)  # it may have come where a block without gradients is left
-            self.interrupted(method.__name__, interrupt)
-            raise
+        except BaseException as error:
+            if is_interrupt(error):
+                torch.set_grad_enabled(gradients)  # it may have come where a block without gradients is left
+            self.caught(method.__name__, error)
         finally:
             self.timed = within
             if not within:  # one that calls another is timed with it
@@ -55,13 +51,7 @@ def called_by_user(method: Method) -> Method:
             return method(self, *args, **kwargs)
         except BedsideError:
             raise
-        except Exception as error:
-            if error is self.dispatcher.printer.theirs:
-                raise
-            if not self.dispatcher.off:
-                self.dispatcher.switch_off(method.__name__.strip("_"), error)
-        except BaseException as interrupt:
-            self.dispatcher.interrupted(method.__name__.strip("_"), interrupt)
-            raise
+        except BaseException as error:
+            self.dispatcher.caught(method.__name__.strip("_"), error)
 
     return safely  # type: ignore[return-value]

@@ -23,7 +23,7 @@ def plain(name: str) -> str:
 
 
 def axis_kind(name: str) -> str | None:
-    """`step`, `epoch`, `tokens` or `time`; None for what is no axis.
+    """`step`, `epoch`, `tokens` or `time`; None for what is not an axis.
 
     >>> axis_kind("Global Step"), axis_kind("epoch"), axis_kind("tokens_seen"), axis_kind("val_loss")
     ('step', 'epoch', 'tokens', None)

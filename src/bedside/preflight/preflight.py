@@ -108,14 +108,14 @@ def find_check(word: str) -> Check:
 def _refuse(depth: str, steps: int | None, classes: int | None) -> None:
     if depth not in DEPTHS:
         raise BadOption(
-            f"depth={depth!r} is no depth.",
+            f"depth={depth!r} is not a depth.",
             expected=f"one of {nearest_first(str(depth), DEPTHS)}",
             try_="depth='fast'",
         )
     for name, given, least in (("steps", steps, 1), ("classes", classes, 2)):
         if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < least):
             raise BadOption(
-                f"{name}={given!r} is no number of {name}.",
+                f"{name}={given!r} is not a number of {name}.",
                 expected=f"a whole number from {least} on",
                 try_=f"{name}={1000 if name == 'steps' else 10}",
             )

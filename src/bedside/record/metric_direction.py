@@ -13,7 +13,7 @@ BETTER_HIGH = """
 accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
 rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hit hits psnr ssim score r2 mcc matthews pearson spearman
 spearmanr kappa correlation corr reward rewards rew return returns success win exact em pass specificity sensitivity
-cider spice bertscore margin margins
+cider spice bertscore margin margins concordance cindex
 """
 BETTER_LOW = """
 loss nll bce ce crossentropy mse rmse mae mape smape rmsle msle huber hinge error err errors perplexity ppl bpb bpc
@@ -27,7 +27,7 @@ SHARES = frozenset(
 )
 PERCENT = frozenset("sacrebleu chrf".split())  # from 0 to 100 whatever their values are
 UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
-PHRASES_UP = ("mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
+PHRASES_UP = ("c_index", "mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
 PHRASES_DOWN = ("cross_entropy", "binary_crossentropy", "log_loss", "dice_loss", "neg_log_likelihood", "error_rate")
 
 

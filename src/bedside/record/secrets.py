@@ -17,8 +17,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bedside.errors import pass_on_interrupts
+
 STRUCK = "***"
-LONGEST_VALUE = 10_000  # characters of a value: what is longer is no setting
+LONGEST_VALUE = 10_000  # characters of a value: what is longer is not a setting
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
 # Words of a name, and beginnings of words, that say that its value is nobody's business.
@@ -92,7 +94,8 @@ def without_secrets(value: Any, depth: int = 0) -> Any:
         return [without_secrets(each, depth + 1) for each in value]
     try:
         text = str(value)  # whatever it is, this is what would be kept of it
-    except Exception:  # somebody else's code
+    except Exception as error:  # somebody else's code
+        pass_on_interrupts(error)
         return STRUCK
     return STRUCK if looks_secret(text) else value
 

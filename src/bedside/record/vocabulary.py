@@ -98,6 +98,9 @@ LABEL_SHARE_MAX = Vital("label_share_max", "loss", "Share of the most frequent c
 BATCH_LABEL_SPREAD = Vital(
     "batch_label_spread", "loss", "Entropy of the class labels of one batch, over the most that so many can have."
 )
+FIT_ERROR = Vital(
+    "fit_error", "loss", "The network's error on its training batch: the share of wrong classes, or the squared error."
+)
 BATCH_FINGERPRINT = Vital("batch_fingerprint", "forward", "A number that is the same for the same batch only.")
 DATA_WAIT = Vital("data_wait", "forward", "Time between the end of a step and the next training forward.", unit="s")
 ACTIVATION_MEAN = Vital("activation_mean", "forward", "Mean of the module's output (sampled).", per="module")
@@ -210,6 +213,7 @@ VITALS: dict[str, Vital] = {
         LABEL_ENTROPY,
         LABEL_SHARE_MAX,
         BATCH_LABEL_SPREAD,
+        FIT_ERROR,
         BATCH_FINGERPRINT,
         DATA_WAIT,
         ACTIVATION_MEAN,

@@ -39,6 +39,7 @@ from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
 from bedside.rules.leaked_answer import leaked_answer
 from bedside.rules.learning_rate_leap import learning_rate_leap
+from bedside.rules.linear_network import linear_network
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.rules.loss_at_chance import loss_at_chance
 from bedside.rules.loss_scale_collapse import loss_scale_collapse
@@ -48,6 +49,7 @@ from bedside.rules.lost_progress import lost_progress
 from bedside.rules.lost_rank import lost_rank
 from bedside.rules.metric_loss_disagreement import metric_loss_disagreement
 from bedside.rules.mismatched_loss import mismatched_loss
+from bedside.rules.misread_validation import misread_validation
 from bedside.rules.missing_warmup import missing_warmup
 from bedside.rules.mixed_samples import mixed_samples
 from bedside.rules.never_stepped import never_stepped
@@ -74,6 +76,7 @@ from bedside.rules.saturated_units import saturated_units
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.rules.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.rules.scheduler_per_batch import scheduler_per_batch
+from bedside.rules.seen_before import seen_before
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
@@ -104,6 +107,7 @@ from bedside.rules.validation_below_training import validation_below_training
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.rules.vanishing_gradient import vanishing_gradient
 from bedside.rules.weight_jump import weight_jump
+from bedside.rules.worse_than_guess import worse_than_guess
 from bedside.rules.worsening_metric import worsening_metric
 from bedside.rules.wrong_initial_loss import wrong_initial_loss
 
@@ -144,6 +148,7 @@ CATALOGUE: tuple[Rule, ...] = (
     nothing_generalises,
     worsening_metric,
     heavy_dropout,
+    worse_than_guess,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
@@ -170,6 +175,7 @@ CATALOGUE: tuple[Rule, ...] = (
     collapsed_attention,
     symmetric_units,
     collapsed_reconstruction,
+    linear_network,
     missing_warmup,
     schedule_ended_early,
     unfinished_schedule,
@@ -206,6 +212,8 @@ CATALOGUE: tuple[Rule, ...] = (
     inputs_differ,
     mixed_samples,
     padded_targets,
+    misread_validation,
+    seen_before,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

@@ -136,7 +136,7 @@ def warm_up(run: Run) -> Advice:
 def train_longer(run: Run) -> Advice:
     """Half as long again, with the schedule stretched if there is one."""
     rates = run.series(LR.name).finite()
-    scheduled = len(rates) > 0 and rates.values.min() < LIMITS.scheduled * rates.values.max()
+    scheduled = len(rates) > 0 and rates.last < LIMITS.scheduled * rates.values.max()
     stretched = f", with the schedule stretched to {count(int(1.5 * run.steps))} steps" if scheduled else ""
     return Advice(f"Train for half as long again{stretched}.")
 

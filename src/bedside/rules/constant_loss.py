@@ -15,6 +15,11 @@ enough: batches differ by more. A loss that fell to zero on its way may stay the
 that has come down to `done` of its first value; one that is zero from its first reading may not. Not judged after the
 learning rate went to zero, nor for policy-optimisation surrogates.
 
+Or it comes to rest without being equal: over the last third, on batches that are known to differ, the loss keeps within
+`rest` of its value and scatters `calmer` times as much as in the first third or less, and that value is above `high` of
+its first one. What a network has learned makes the loss small, and not independent of the batch: the outputs have
+become one constant, as in a metric loss whose samples all fall onto one point.
+
 ## When it is wrong
 The whole data set in one batch, with a learning rate of zero on purpose.
 
@@ -44,6 +49,8 @@ from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import BATCH_FINGERPRINT
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import number
@@ -56,6 +63,11 @@ class Limits:
     alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
     digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
     done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
+    third: int = 20  # readings of the loss in a third of the run
+    marks: int = 5  # batches of that third by which it is known that they differ: fast steps are not marked
+    rest: float = 5e-3  # of the value: the loss of one batch differs from that of the next by a percent and more
+    calmer: float = 0.1  # times the scatter at the start: a loss that falls by a third loses as much of its scatter
+    high: float = 0.5  # of the first value: smoothed labels leave a floor of a third at most
     precise: float = 1e-3  # a rounded value below this has one or two digits left, and repeats by rounding alone
 
 
@@ -77,6 +89,9 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     else:
         frozen = count >= limits.same
     exact = bool((series.values[-count:] == value).all())
+    if not frozen and _at_rest(run, series, limits):
+        count, exact, frozen = len(series) // 3, False, True
+        first = int(series.steps[-count])
     if not frozen or not still_learning(run.series("lr"), first):
         return
     yield constant_loss.finding(
@@ -100,3 +115,16 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Check that the loader returns another batch at each step.",
         ],
     )
+
+
+def _at_rest(run: Run, series: Series, limits: Limits) -> bool:
+    """Whether a loss that is still high no longer depends on the batch, though batches differ."""
+    third = len(series) // 3
+    marks = run.series(BATCH_FINGERPRINT.name).finite().since(int(series.steps[-third])).values
+    if third < limits.third or len(marks) < limits.marks or len(np.unique(marks)) < len(marks) / 2:
+        return False
+    first, last = series.values[:third], series.values[-third:]
+    level, began = float(np.median(last)), float(np.median(series.values[: limits.same]))
+    if not level > limits.high * began > 0 or float(np.ptp(last)) > limits.rest * level:
+        return False
+    return float(np.abs(np.diff(last)).mean()) <= limits.calmer * float(np.abs(np.diff(first)).mean())

@@ -4,7 +4,7 @@
 Modules whose gradient norm is exactly zero, batch after batch, while the gradient of others is not.
 
 ## Why it matters
-Zero is no small number: no unit of the layer reacts to any example any more (all ReLUs off, a factor of zero, a
+Zero is not a small number: no unit of the layer reacts to any example any more (all ReLUs off, a factor of zero, a
 saturated sigmoid in low precision). Nothing in front of it can learn either, and no learning rate brings it back. The
 back of the network still lowers the loss a little, which hides it.
 
@@ -56,7 +56,7 @@ from bedside.wording import listed, number, plural
 class Limits:
     zero: float = 1e-12  # of the largest leaf: beyond what any layer passes on, within what float32 can hold
     always: float = 0.95  # of the readings: an odd batch may still wake a unit
-    readings: int = 20  # batches: twenty in a row without a single live unit are no chance
+    readings: int = 20  # batches: twenty in a row without a single live unit are not chance
 
 
 @rule("GRD108", severity=Severity.ERROR, needs=[GRAD_NORM.per_owner], limits=Limits())
@@ -127,7 +127,9 @@ def _since(series: Series, zero: NDArray[np.bool_]) -> int:
 def _advice(run: Run, layer: Series, first: int) -> list[str]:
     if half_without_scaling(run):
         return []  # what underflows is cured by the scale alone
-    start = f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."
     if first > layer.first_step:  # it was alive
-        return [lower_learning_rate(run, max(0, first - 1)), start]
-    return [start]
+        return [
+            lower_learning_rate(run, max(0, first - 1)),
+            "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
+        ]
+    return [f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."]

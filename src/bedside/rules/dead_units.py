@@ -86,9 +86,11 @@ def dead_units(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             lower_learning_rate(run, onset, by=3)
             if onset > series.first_step
-            else "",  # born dead is no fault of steps
+            else "",  # born dead is not a fault of steps
             "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
-            "Start with He initialisation and zero biases, and normalise the inputs.",
+            ""
+            if onset > series.first_step
+            else "Start with He initialisation and zero biases, and normalise the inputs.",
         ),
     )
 

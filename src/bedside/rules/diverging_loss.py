@@ -13,8 +13,8 @@ above its best level, still nearer to its peak than to its best, and it has give
 progress. Where the first, untrained readings were huge, that share is small for any later rise; then `at_least` of the
 progress (on the logarithm of a positive loss) is enough if the loss is worse than it ever was between the first
 `warming_up` of its way and the onset, unless the learning rate was raised there (a warm restart). A rise of a positive
-loss by less than `felt` of its best is no divergence, however little was won before. A rise `as_large` as others from
-which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
+loss by less than `felt` of its best is not a divergence, however little was won before. A rise `as_large` as others
+from which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
 `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
 loss; surrogate losses of policy optimisation are not judged.
 
@@ -52,6 +52,8 @@ from bedside.record.series import Series
 from bedside.rules.advice import clip_gradient, go_back, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number
+
+FEWEST_DEGREES = 4  # rates on the way up: with fewer it leapt
 
 
 @dataclass(frozen=True)
@@ -164,9 +166,9 @@ def _learning_rate_raised(run: Run, step: int, limits: Limits) -> bool:
 
 
 def _at_the_peak(run: Run, step: int) -> bool:
-    """Whether the learning rate had just been warmed up to its peak."""
+    """Whether the learning rate had just been warmed up to its peak, by degrees."""
     rates = run.series("lr").finite().before(step + 1)
-    if not rates:
+    if len(np.unique(rates.values)) < FEWEST_DEGREES:
         return False
     peak = float(run.series("lr").finite().values.max())
     return rates.last > 0.9 * peak > 0 and float(rates.values[0]) < 0.5 * peak

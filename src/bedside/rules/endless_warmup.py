@@ -54,7 +54,7 @@ class Limits:
     decades: float = 2.0  # range tests go through four or more; a warm-up of that shape is unheard of
     half_way: float = 0.35  # of the decades, still to go in the middle: a range test has half of them to go
     stairs: float = 1.5  # times the usual stair: a rate that has not risen for longer has arrived
-    rose: float = 0.7  # of the last rate: a start above it is no warm-up
+    rose: float = 0.7  # of the last rate: a start above it is not a warm-up
 
 
 @rule("LRS106", severity=Severity.WARNING, needs=[LR], limits=Limits())

@@ -81,7 +81,7 @@ def evaluating_in_train_mode(run: Run, limits: Limits) -> Iterator[Finding]:
             "running_statistics_take_in_validation_data": leaks,
         },
         could_also_be=(
-            "Passes that are no evaluation: recomputed batch statistics, Monte-Carlo dropout, playing a policy.",
+            "Passes that do not evaluate: recomputed batch statistics, Monte-Carlo dropout, playing a policy.",
         ),
         try_=("Call model.eval() before the validation loop and model.train() after it.",),
     )

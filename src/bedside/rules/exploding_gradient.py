@@ -13,7 +13,7 @@ norms of 1e5). Hot readings count when they last to the end, come `again` and ag
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
 one that it recovers from is loss-spike's business, one that comes with inputs of another shape is another task's, and
 slow growth (tenfold while the learning rate decays) is normal.
-Readings that are `monstrous` times the median before them, or not finite, are no lone spikes when they make `often` of
+Readings that are `monstrous` times the median before them, or not finite, are not lone spikes when they make `often` of
 all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
 The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`

@@ -39,6 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.progress import share_of_loss_won
 from bedside.analysis.schedule import SAME, planned_steps, schedulers
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -48,6 +49,7 @@ from bedside.record.vocabulary import EPOCH, LOSS, LR
 from bedside.rules.base import rule
 from bedside.wording import number, steps
 
+ONLY_DECAYING = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau")  # until then the rate is the base rate
 ALWAYS_MOVING = (
     "Cosine",
     "OneCycle",
@@ -65,6 +67,7 @@ ALWAYS_MOVING = (
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
     calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
+    won: float = 0.9  # of the loss: a decay that only waits for a bad epoch has nothing to cure yet
     left: float = 0.01  # of the schedule's peak: rates per group on purpose (layer-wise decay, a head) differ by less
     swing: float = 2.0  # highest over lowest rate: what follows a schedule at all
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
@@ -86,6 +89,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     name, why = _accused(run, limits)
     if not name:
         return
+    harmless = name.startswith(ONLY_DECAYING) and "never stepped" in why and share_of_loss_won(run) > limits.won
     yield frozen_learning_rate.finding(
         f"{name} {why}: the learning rate is {number(rates.last)} at all "
         f"{steps(rates.last_step - rates.first_step + 1, run.axis)}.",
@@ -94,6 +98,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.85,
         evidence={"schedulers": [dict(each) for each in made], "rate": rates.last},
         series=[LR.name, LOSS.name],
+        severity=Severity.NOTE if harmless else None,
         could_also_be=("A scheduler that is stepped per epoch, in a run that has not finished its first one.",),
         try_=(
             ""

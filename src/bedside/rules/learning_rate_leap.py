@@ -65,6 +65,8 @@ class Limits:
     around: int = 10  # readings of the loss on either side
     worse: float = 0.05  # of the loss before: batches of another difficulty make as much
     noise: float = 5.0  # σ of one reading
+    steady: int = 20  # readings of one rate before the leap: warm-ups, by step or by epoch, do not wait that long
+    outlived: float = 0.1  # of the readings after it: the loss had time to come back
     again: int = 10  # rates of the start that come again, one by one: no accident
     alike: float = 1e-3  # relative: the same rate, written twice
     moved: float = 0.1  # of the peak: a rate that hardly changes at the resume costs nothing
@@ -82,6 +84,8 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     leaps = _leaps(rates, limits)
     resumed = [place for place in leaps if _resumed(run, rates, place)]
+    steady = _after_steady(rates, limits)
+    leaps = sorted({*leaps, *steady})
     if not leaps or (not resumed and len(leaps) > 1):
         return
     place = (resumed or leaps)[0]
@@ -93,7 +97,9 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     margin = max(limits.worse * abs(before), limits.noise * noise_level(loss.before(step).values[-5 * limits.around :]))
     old, new = float(rates.values[place - 1]), float(rates.values[place])
     stays = now > before + margin
-    if after <= before + margin or not (resumed or (stays and rates.last <= limits.leap * old)):
+    long = len(loss.since(step)) >= limits.outlived * len(loss)
+    unearned = stays and (rates.last <= limits.leap * old or (place in steady and long))
+    if after <= before + margin or not (resumed or unearned):
         return
     where = ", where the run was resumed" if resumed else ""
     yield learning_rate_leap.finding(
@@ -108,7 +114,7 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LR.name, loss.key],
         could_also_be=("A restart of the schedule on purpose: look at how it was built.",),
         try_=(
-            "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights.",
+            "Save and restore scheduler.state_dict() and optimizer.state_dict() with the weights." if resumed else "",
             f"Go back to the checkpoint of {moment(run, step)}, and continue at a learning rate of {number(old)}.",
         ),
     )
@@ -156,6 +162,17 @@ def _leaps(rates: Series, limits: Limits) -> list[int]:
     old, new = values[:-1], values[1:]
     leapt = (new > limits.leap * old) & (old * limits.leap <= highest[:-1]) & (old > 0)
     return [int(place) + 1 for place in np.flatnonzero(leapt)]
+
+
+def _after_steady(rates: Series, limits: Limits) -> list[int]:
+    """The same after a rate that had stayed what it was, which no warm-up and no restart does."""
+    values = rates.values
+    return [
+        int(place) + 1
+        for place in np.flatnonzero((values[1:] > limits.leap * values[:-1]) & (values[:-1] > 0))
+        if place + 1 >= limits.steady
+        and np.ptp(values[place + 1 - limits.steady : place + 1]) <= limits.alike * values[place]
+    ]
 
 
 def _resumed(run: Run, rates: Series, place: int) -> bool:

@@ -170,7 +170,7 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
 def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -> Iterator[Finding]:
     """Regression: far above the variance of the targets for the whole run, or held-out errors that never leave it."""
     curve, level = outline(series), chance.level
-    far = math.sqrt(limits.far) if chance.what == DEVIATION else limits.far  # a deviation is no square
+    far = math.sqrt(limits.far) if chance.what == DEVIATION else limits.far  # a deviation is not a square
     if curve.best > far * level and curve.now > (1 - limits.halved) * curve.start > 0:
         yield _worse_than_a_constant(
             run,

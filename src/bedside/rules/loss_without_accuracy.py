@@ -17,10 +17,11 @@ of `wobble` from the first third to the last; their middle is
 above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
 network. The training loss and training accuracies are judged in the same way.
 
-Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess, next to a loss
-which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many of them, with
-`room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a cross-entropy,
-that is arithmetic, and `proof` evaluations of it are enough.
+Or the loss came down to `gone` of its start, and every score beside it (no exact match) was below `nothing` of a full
+one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
+next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many
+of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a
+cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -42,7 +43,8 @@ GEN106 loss-without-accuracy: val/loss fell from 2.3 to 1.3, but val/accuracy ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +53,7 @@ from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wro
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.statistics.outline import Outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import full_score, goes_up
@@ -73,6 +76,8 @@ class Limits:
     scatter: float = 2.0  # σ of that share: nineteen in twenty evaluations are within
     rare: float = 0.04  # of all answers: scores that are strict, and guesses among hundreds of classes, begin below
     poor: float = 0.65  # of all answers: where a third of them is wrong, the loss is made of mistakes
+    gone: float = 0.05  # of the first loss: whoever has come down so far answers what is asked
+    nothing: float = 0.1  # of a full score: and these are the scores of somebody who answers something else
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
@@ -93,7 +98,7 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
         far = fell >= limits.far * abs(curve.start)
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
-        if not unmoved and not _impossible(run, series, learned, limits):
+        if not unmoved and not _impossible(run, series, learned, limits) and not _nothing(curve, beside, limits):
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -144,6 +149,16 @@ def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
     share = middle / full
     width = max(limits.wobble, limits.scatter * math.sqrt(share * (1 - share) / limits.examples)) * full
     return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= width
+
+
+def _nothing(curve: Outline, beside: Sequence[Series], limits: Limits) -> bool:
+    """The loss is all but gone, and no score was ever far from zero. Not exact matches: one slip costs them all."""
+    if not 0 <= curve.now < limits.gone * curve.start or min(map(len, beside)) < limits.fewest:
+        return False
+    highest = [float(each.values.max()) for each in beside]
+    shares = [high / (full_score(each.vital, high) or math.nan) for each, high in zip(beside, highest, strict=True)]
+    strict = any({"exact", "em"} & set(re.split(r"[^a-z0-9]+", each.vital.lower())) for each in beside)
+    return not strict and all(share < limits.nothing for share in shares)
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -5,7 +5,8 @@ The operation that made the prediction, in front of a loss function that does no
 `cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss` and
 `ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the exponential itself, as
 `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as a Dice loss does where
-the sigmoid was forgotten.
+the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the classes. A CTC loss among
+whose targets is its own blank.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
@@ -58,9 +59,14 @@ TAKES = {
     "ctc_loss": "logarithms of probabilities",
     "exp": "logarithms",
     "division": "a sum of what is never negative",
+    "ctc_targets": "targets without the blank",
 }
 # What the function is called in a sentence, where it has no name of its own.
-CALLED = {"exp": "The exponential in the loss", "division": "The division in the loss"}
+CALLED = {
+    "exp": "The exponential in the loss",
+    "division": "The division in the loss",
+    "ctc_targets": "ctc_loss",
+}
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,8 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     for event in run.events_of("loss_input")[:1]:
         function, made_by = str(event.data["function"]), str(event.data["made_by"])
         yield mismatched_loss.finding(
-            f"{CALLED.get(function, function)} takes {TAKES[function]} and is given the output of "
-            f"{'another' if function == 'exp' else 'a'} {made_by}: {_meaning(run, function)}.",
+            f"{CALLED.get(function, function)} takes {TAKES[function]} and is given "
+            f"{_given(function, made_by)}: {_meaning(run, function)}.",
             first_step=event.step,
             last_step=max(event.step, run.steps - 1),
             confidence=0.95,
@@ -85,6 +91,12 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             could_also_be=("Scores that are kept in this range on purpose: then say so with `ignore`.",),
             try_=(_remedy(function, made_by),),
         )
+
+
+def _given(function: str, made_by: str) -> str:
+    if function == "ctc_targets":
+        return f"the {made_by} among them"
+    return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
 
 
 def _meaning(run: Run, function: str) -> str:
@@ -97,6 +109,8 @@ def _meaning(run: Run, function: str) -> str:
         return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
     if function == "division":
         return "scores of either sign add up to anything, zero too, and the loss has no lower end"
+    if function == "ctc_targets":
+        return "a symbol that is also the silence can be neither learned nor read, and the loss may fall below zero"
     if function == "exp":
         return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
@@ -105,6 +119,8 @@ def _meaning(run: Run, function: str) -> str:
 def _remedy(function: str, made_by: str) -> str:
     if function == "division":
         return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
+    if function == "ctc_targets":
+        return "Number the symbols from 1 and give the network one more output, or say blank=… for a number of its own."
     if function == "exp":
         return "Let the network end without the exp, or tell the loss: poisson_nll_loss(..., log_input=False)."
     if function == "ctc_loss":

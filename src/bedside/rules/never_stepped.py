@@ -46,7 +46,7 @@ from bedside.wording import count
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 20  # backward passes: accumulation over more micro-batches than this is rare before a first step
-    times: float = 10.0  # the usual number per step: ten missed steps are no accident
+    times: float = 10.0  # the usual number per step: ten missed steps are not an accident
 
 
 @rule("LOP110", severity=Severity.ERROR, needs=[], limits=Limits())

@@ -39,7 +39,7 @@ from bedside.wording import count
 
 @dataclass(frozen=True)
 class Limits:
-    readings: int = 20  # of the loss: fewer are no curve
+    readings: int = 20  # of the loss: fewer are not a curve
 
 
 @rule("LRS108", severity=Severity.NOTE, needs=[LOSS], limits=Limits())

@@ -47,6 +47,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves
+from bedside.analysis.precision import autocast_to_half
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
@@ -132,7 +133,10 @@ def _sampled(run: Run, limits: Limits) -> Iterator[Finding]:
     first = min(int(s.steps[np.argmax(s.values > 0)]) for s in bad)
     front = next(s for s in bad if int(s.steps[np.argmax(s.values > 0)]) == first)
     message = f"`{front.owner}` is the front-most module whose output held NaN or infinity at {moment(run, first)}."
-    yield _finding(run, first, message, [f"In that module, look for {EDGE}."], [front.owner], {}, limits)
+    advice = [f"In that module, look for {EDGE}."]
+    if autocast_to_half(run):
+        message, advice = f"{message[:-1]}, under autocast to float16, which ends at 65,504.", [SHORT]
+    yield _finding(run, first, message, advice, [front.owner], {}, limits)
 
 
 def _finding(

@@ -322,7 +322,9 @@ def _finding(
             f"Give `{owner}` a parameter group of its own, with a learning rate of about "
             f"{number(one_digit(new))} instead of {number(old)}, and start it near the size it will have."
             if owner and new > 0
-            else lower,
+            else lower
+            if severity > Severity.NOTE
+            else "",  # nothing suffered: a gentler start may help, a smaller step for the whole run need not
             warm_up(run),
         ),
         severity=severity,

@@ -48,7 +48,7 @@ from bedside.wording import count
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 40  # steps: a pattern of a few batches must have shown itself many times
-    rounds: float = 2.0  # times that an order must have come: twice is no chance when batches are shuffled
+    rounds: float = 2.0  # times that an order must have come: twice is not chance when batches are shuffled
     share: float = 0.95  # of the steps that follow the pattern: the last batch of an epoch may be another
 
 

@@ -11,9 +11,9 @@ comes after the cut fits it as well as it can.
 
 ## How it decides
 `gradient_steps` is 0 after at least `steps` watched steps, or after `used` where the module's own outputs were seen at
-every look at the activations: that is no branch that few batches take, but one that all take and that is cut off behind
-it. A gradient of exactly zero is a gradient, and that of a whole module dead-layer's business; one parameter of zero
-gradient at `looks` sampled steps and more, in a module that has gradients, is this rule's. Parameters frozen with
+every look at the activations: that is not a branch that few batches take, but one that all take and that is cut off
+behind it. A gradient of exactly zero is a gradient, and that of a whole module dead-layer's business; one parameter of
+zero gradient at `looks` sampled steps and more, in a module that has gradients, is this rule's. Parameters frozen with
 `requires_grad_(False)` are not trainable and do not count.
 
 ## When it is wrong
@@ -122,7 +122,7 @@ def _zero(run: Run) -> Iterator[Finding]:
             try_=(
                 f"Look for what multiplies `{names[0]}` by zero: a state that is set to zeros at every step, a mask, a "
                 "gate that is closed.",
-                "Carry the state on: h = cell(x[:, t], h).",
+                "Carry the state on: h = cell(x[:, t], h)." if any("weight_hh" in name for name in names) else "",
             ),
         )
 
@@ -135,5 +135,5 @@ def _always_used(run: Run, limits: Limits) -> set[str]:
 
 
 def _getter(place: str, parameters: set[str]) -> str:
-    """Works for names such as `layers.0` too, which are no attribute paths in Python."""
+    """Works for names such as `layers.0` too, which are not attribute paths in Python."""
     return f'get_parameter("{place}")' if place in parameters else f'get_submodule("{place}")'

@@ -44,6 +44,7 @@ from bedside.wording import number
 class Limits:
     fewest: int = 40  # readings: ten in the last quarter
     last: float = 0.25  # of the readings
+    lost: float = 0.1  # of its progress: it was better before, by more than a curve wanders
     gain: float = 0.05  # of the level: what one would train longer for
 
 
@@ -53,7 +54,10 @@ def still_falling(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough("a finished run")
     series = loss_to_fall(run, limits.fewest)
     end = series.tail(int(limits.last * len(series)))
-    slope, now = trend(end), outline(series).now
+    curve = outline(series)
+    slope, now = trend(end), curve.now
+    if now - curve.best > max(2 * curve.wander, limits.lost * curve.progress):
+        return  # it comes back from somewhere, and only to where it has been
     if not slope.falling or -slope.change < limits.gain * abs(now):
         return
     yield still_falling.finding(

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.losses import called, loss_without_floor
 from bedside.analysis.statistics import how_sure, outline
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -54,7 +54,7 @@ class Limits:
 
 @rule("LOS112", severity=Severity.WARNING, needs=[], limits=Limits())
 def unbounded_negative_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = loss_to_fall(run, limits.fewest)
+    series = loss_without_floor(run, limits.fewest)
     curve = outline(series)
     fall = curve.start - curve.now
     if curve.now >= 0 or fall < limits.far * max(abs(curve.start), curve.noise):

@@ -16,6 +16,11 @@ in that last third. The same goes for a network that is too narrow by its build:
 passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level. There the
 gap need only be smaller than the training loss: most of what is wrong is then wrong on the training data as well.
 
+Or by a comparison: a linear model, or a look-up of the nearest neighbours, was fitted to a few hundred examples of the
+run's own batches and tried on others (`simple_models`). The network has settled, and on the very examples that it
+trains on it has won less than `share` of what the simple model won over a blind guess, by `apart` of the guess at
+least. Held-out accuracies that are better than the simple model's settle it.
+
 ## When it is wrong
 Tasks that nobody can do much better.
 
@@ -37,12 +42,12 @@ GEN102 underfitting: Training and validation loss are flat at 4.11 and 4.13, at 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import leaves_room
+from bedside.analysis.accuracy_and_loss import accuracies, leaves_room
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import Blocks, flat_since, how_sure, in_blocks, outline
@@ -50,6 +55,8 @@ from bedside.analysis.untrained_signs import low_metric
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
+from bedside.record.vocabulary import FIT_ERROR
 from bedside.rules.advice import REGULARISATION, raise_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number, percent, plural
@@ -66,12 +73,21 @@ class Limits:
     ignorant: float = 0.75  # of the chance level, as for stalled-loss
     scale: float = 3.0  # times the chance level, as for stalled-loss
     classes: int = 10  # for fewer, noisy labels keep good models near chance
+    share: float = 0.6  # of what a simple model won: settled networks of the healthy programs win all of it, or more
+    apart: float = 0.1  # of a blind guess's error
+    worth: float = 0.3  # of a blind guess's error: a simple model that wins less has learned nothing either
+    errors: int = 4  # readings of the network's own error in the last third: a hundred examples and more
+    settled: float = 0.8  # of its error in the third's first half: a network that wins more is under way
+    trained: int = 150  # steps: a small network in its first epochs is behind by right
     unsolved: float = 0.3  # of the chance level: digits through 3 units end at 0.2 of it, through 2 at 0.45 (measured)
 
 
 @rule("GEN102", severity=Severity.WARNING, needs=[], limits=Limits())
 def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     training = training_loss_to_fall(run, limits.fewest)
+    if (beaten := _beaten(run, training, limits)) is not None:
+        yield beaten
+        return
     losses = [each.finite() for each in validation_losses(run)]
     validation = next((each for each in losses if len(each) >= limits.evaluations), None)
     if validation is None:
@@ -114,6 +130,44 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
             Advice("Take out dropout, weight decay and augmentation, and see if the loss falls.", REGULARISATION, -1),
             raise_learning_rate(run, training.last_step, by=3),
             "Widen the narrowest layer." if narrow else "Double the width of the model.",
+        ],
+    )
+
+
+def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
+    """What a simple model does better on the same examples, once the network has settled."""
+    simple, errors = run.config.get("simple_models"), run.series(FIT_ERROR.name).finite()
+    errors = errors.since(int(limits.flat * run.steps))
+    if not isinstance(simple, Mapping) or len(errors) < limits.errors or run.steps < limits.trained:
+        return None
+    if _won_late(in_blocks(training, most=limits.fewest), limits) > limits.crept:
+        return None
+    name = min(("linear", "neighbours"), key=lambda each: float(simple[each]))
+    best, guess = float(simple[name]), float(simple["guess"])
+    now, half = float(np.mean(errors.values)), len(errors) // 2
+    if float(np.mean(errors.values[-half:])) < limits.settled * float(np.mean(errors.values[:half])):
+        return None
+    won, behind = guess - best, guess - now
+    if won < limits.worth * guess or behind > limits.share * won or now - best < limits.apart * guess:
+        return None
+    counted = bool(simple["classes"])
+    if counted and any(1 - float(each.values.max()) <= best + limits.apart * guess for each in accuracies(run)):
+        return None
+    what = "a linear model" if name == "linear" else "a look-up of the nearest neighbours"
+    own, theirs = (f"{percent(each)} wrong" if counted else f"off by {number(each)} (squared)" for each in (now, best))
+    return underfitting.finding(
+        f"The network is {own} on the examples that it trains on; {what}, fitted to a few hundred of them, is {theirs} "
+        "on others.",
+        first_step=errors.first_step,
+        last_step=training.last_step,
+        confidence=0.85,
+        evidence={"own": now, name: best, "guess": guess},
+        series=[FIT_ERROR.name, training.key, "lr"],
+        could_also_be=["examples that are altered or mixed on purpose, or a loss that asks for something else."],
+        try_=[
+            "Train on 32 examples until the loss is near zero; if it does not get there, look at layer after layer.",
+            Advice("Take out dropout, weight decay and augmentation, and see if the loss falls.", REGULARISATION, -1),
+            raise_learning_rate(run, training.last_step, by=3),
         ],
     )
 

@@ -51,7 +51,7 @@ from bedside.wording import number, percent
 class Limits:
     outside: float = 0.1  # of the targets: outliers that are to be cut off are fewer
     most: float = 0.5  # of the targets: then there is no task left
-    looks: int = 3  # batches, as many as show that it is no single one
+    looks: int = 3  # batches, as many as show that it is not a single one
 
 
 @rule("DAT109", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")

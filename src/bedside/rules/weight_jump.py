@@ -50,7 +50,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
 from bedside.rules.advice import go_back, moment
 from bedside.rules.base import rule
-from bedside.wording import listed, number
+from bedside.wording import count, listed, number
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def weight_jump(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
     outside = outside_changes(run)
     if 0 < len(outside) <= limits.once:
-        yield _from_outside(run, max(outside, key=lambda each: _worse(run, each.step, limits)[0]), limits)
+        yield _from_outside(
+            run, max(outside, key=lambda each: _worse(run, _felt(run, each, limits), limits)[0]), limits
+        )
         return
     at = _jump(run, norms, limits)
     if at is None or outside:
@@ -99,14 +101,27 @@ def _from_outside(run: Run, change: OutsideChange, limits: Limits) -> Finding:
     norms = run.series(PARAM_NORM.name, change.owners[0]).finite()
     before, after = norms.before(change.step).last, norms.since(change.step).head(1).last
     size = f" (`{change.owners[0]}` from {number(before)} to {number(after)})"
+    what = f"were changed by something other than the optimizer's step{size}"
+    if change.since < change.step:
+        what = (
+            f"moved further than {count(change.step - change.since + 1)} steps of the optimizer could take them{size}"
+        )
     return _finding(
         run,
-        change.step,
+        _felt(run, change, limits),
         where,
-        f"The weights of {of} were changed by something other than the optimizer's step{size}",
-        {"before": before, "after": after, "outside": True},
+        f"The weights of {of} {what}",
+        {"before": before, "after": after, "outside": True, "seen": change.since == change.step},
         limits,
     )
+
+
+def _felt(run: Run, change: OutsideChange, limits: Limits) -> int:
+    """The step of it: where the loss leapt most, if the weights were read some steps apart."""
+    losses = run.loss.finite().since(change.since).before(change.step + 1)
+    if change.since == change.step or not losses or not meant_to_fall(run):
+        return change.step
+    return max((int(step) for step in losses.steps), key=lambda step: _worse(run, step, limits)[0])
 
 
 def _worse(run: Run, step: int, limits: Limits) -> tuple[float, float, float]:
@@ -127,11 +142,11 @@ def _finding(run: Run, step: int, where: list[str], what: str, evidence: dict[st
         f"{what} at {moment(run, step)}{fate}.",
         first_step=step,
         last_step=step,
-        confidence=0.9 if evidence["outside"] else 0.8 if suffers else 0.6,
+        confidence=0.9 if evidence.get("seen") else 0.8 if suffers else 0.6,
         where=where,
         evidence=evidence,
         series=[f"{PARAM_NORM.name}/{where[0]}" if where else PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
-        could_also_be=() if evidence["outside"] else (_one_monstrous_step(run, step),),
+        could_also_be=() if evidence.get("seen") else (_one_monstrous_step(run, step),),
         try_=(
             f"Look for what was loaded, averaged, scaled or reset at {moment(run, step)}.",
             go_back(run, step),

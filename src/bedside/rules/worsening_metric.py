@@ -36,6 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.accuracy_and_loss import is_accuracy
 from bedside.analysis.statistics import outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -78,7 +79,9 @@ def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[series.key, "loss"],
         could_also_be=["a task that gets harder on the way: a curriculum, opponents that learn as well."],
         try_=[
-            "Check the sign of the loss: a policy gradient descends on -(log_prob * advantage).mean().",
+            ""
+            if is_accuracy(series.vital)
+            else "Check the sign of the loss: a policy gradient descends on -(log_prob * advantage).mean().",
             f"Compute {series.key} by hand for one batch or episode, before and after some steps.",
         ],
     )

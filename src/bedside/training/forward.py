@@ -152,7 +152,7 @@ def _no_loss(loss: Any, loss_fn: LossFunction | None) -> BadOption:
     shape = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else f"a {type(loss).__name__}"
     if loss_fn is None:
         return BadOption(
-            f"The model returned {shape}, which is no loss.",
+            f"The model returned {shape}, which is not a loss.",
             expected="a model whose output has `.loss`, or a loss_fn",
             try_="loss_fn=lambda output, batch: torch.nn.functional.cross_entropy(output, batch[1])",
         )

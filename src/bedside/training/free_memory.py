@@ -33,7 +33,7 @@ def _of_the_machine() -> int | None:
 def _of_the_container() -> int | None:
     """Of a container with a limit; files that are only cached count as free."""
     with suppress(OSError, ValueError):
-        limit = int((CGROUP / "memory.max").read_text())  # "max" is no number: no limit
+        limit = int((CGROUP / "memory.max").read_text())  # "max" is not a number: no limit
         used = int((CGROUP / "memory.current").read_text())
         fields = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
         return max(0, limit - used + int(fields.get("inactive_file", 0)))

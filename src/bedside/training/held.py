@@ -8,7 +8,7 @@ everything is looked through first, without calling anything of the user's.
 from __future__ import annotations
 
 import io
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -20,10 +20,12 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 
+from bedside.training.freed_tensors import is_freed
 from bedside.training.saved import PLAIN
 
 # What deepcopy hands on as it is.
 SHARED = (*PLAIN, type, BuiltinFunctionType, ModuleType, torch.dtype, torch.device, torch.Size, range, np.dtype)
+NOT_COPIED = "_compiled_call_impl"  # of a module: torch leaves it out of every copy, and bedside listens there
 MOST_OBJECTS = 50_000  # besides tensors and numbers: a large model has a few thousand, a data set in a list has more
 
 
@@ -54,7 +56,7 @@ def held_by(values: Mapping[str, Any]) -> Held:
         elif is_lazy(value):
             found.obstacle = f"{name} has no shape yet"
         elif isinstance(value, Tensor):
-            _add_tensor(found, value, seen)
+            _add_tensor(found, name, value, seen)
         elif isinstance(value, np.ndarray):
             found.bytes[torch.device("cpu")] += value.nbytes
         elif isinstance(value, FunctionType):
@@ -66,7 +68,10 @@ def held_by(values: Mapping[str, Any]) -> Held:
     return found
 
 
-def _add_tensor(found: Held, tensor: Tensor, seen: set[int]) -> None:
+def _add_tensor(found: Held, name: str, tensor: Tensor, seen: set[int]) -> None:
+    if is_freed(tensor):
+        found.obstacle = f"the memory of {name} was given back"
+        return
     if tensor.grad_fn is not None:
         found.graph_tensors.append(tensor)
     if tensor.layout is torch.strided and type(tensor) in (Tensor, nn.Parameter):
@@ -99,7 +104,13 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, MethodType):  # a bound method is copied with its object
         yield ".__self__", value.__self__
         yield ".__func__", value.__func__
-    yield from ((f".{name}", each) for name, each in attributes_of(value))
+    skipped = NOT_COPIED if isinstance(value, nn.Module) else None
+    yield from ((f".{name}", each) for name, each in attributes_of(value) if not _is_nothing(each) and name != skipped)
+
+
+def _is_nothing(value: Any) -> bool:
+    """Plain, or one of the many empty containers of every module."""
+    return isinstance(value, PLAIN) or (type(value) in (dict, OrderedDict, set) and not value)
 
 
 def attributes_of(value: Any) -> Iterable[tuple[str, Any]]:

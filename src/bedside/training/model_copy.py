@@ -29,6 +29,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_modules
 
+from bedside.errors import pass_on_interrupts
 from bedside.training.free_memory import free_memory
 from bedside.training.held import Held, held_by
 from bedside.training.random_state import save_random_state
@@ -77,6 +78,7 @@ def answers(
             except NotCopied:
                 raise
             except Exception as error:  # whatever the user's forward raises when it is called once more
+                pass_on_interrupts(error)
                 raise NotCopied(f"a forward of its copy failed ({type(error).__name__}: {error})") from None
     return found
 
@@ -116,6 +118,7 @@ def _copied(value: Any, held: Held) -> Any:
     try:
         return copy.deepcopy(value, memo)
     except Exception as error:  # a lock, a connection, or whatever a __deepcopy__ of the user's raises
+        pass_on_interrupts(error)
         raise NotCopied(f"it cannot be copied ({type(error).__name__}: {error})") from None
 
 

@@ -54,7 +54,7 @@ class Training:
         self._norms: list[float] = []  # of the steps that were taken
         if self.loop.accumulate < 1:
             raise BadOption(
-                f"accumulate={self.loop.accumulate} is no number of micro-batches.",
+                f"accumulate={self.loop.accumulate} is not a number of micro-batches.",
                 expected="a whole number from 1 on",
                 try_="accumulate=1",
             )

@@ -104,6 +104,14 @@ def diabetes(seed: int) -> Task:
     return _split(x / x.std(0), (y - y.mean()) / y.std(), seed)
 
 
+def products(seed: int, examples: int = 3000) -> Task:
+    """The product of two of eight numbers beside the sine of a third: nothing that a straight line could tell."""
+    chosen = torch.Generator().manual_seed(seed + 2000)
+    x = torch.randn(examples, 8, generator=chosen)
+    y = x[:, 0] * x[:, 1] + torch.sin(3 * x[:, 2]) + 0.1 * torch.randn(examples, generator=chosen)
+    return _split(x, y[:, None], seed)
+
+
 def clusters(seed: int, examples: int = 16000) -> Task:
     """Eight classes from 32 features: what a small random network would answer, so that it can be learned."""
     chosen = torch.Generator().manual_seed(seed + 1000)

@@ -177,7 +177,7 @@ def _signal(run: Run) -> dict[str, float]:
 
 
 def _lost_at(run: Run) -> int:
-    """The step from which on the loss is no number, if there is one: layers are shown as they were before."""
+    """The step from which on the loss is not a number, if there is one: layers are shown as they were before."""
     import numpy as np
 
     bad = run.loss.steps[~np.isfinite(run.loss.values)]

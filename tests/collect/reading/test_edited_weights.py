@@ -1,4 +1,4 @@
-"""What somebody else does to one layer between two steps is no update of the next one."""
+"""What somebody else does to one layer between two steps is not an update of the next one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def untracked(layer):
     layer.weight.data.mul_(3.0)
 
 
+def replaced(layer):
+    layer.weight.data = layer.weight.data.clone() * 3
+
+
 def initialised(layer):
     nn.init.normal_(layer.weight, std=2.0)
 
@@ -40,7 +44,7 @@ def way(request, monkeypatch):
 
 
 @pytest.mark.parametrize("layer", ["0", "3", "5"])
-@pytest.mark.parametrize("edit", [tracked, untracked, initialised, loaded])
+@pytest.mark.parametrize("edit", [tracked, untracked, replaced, initialised, loaded])
 def test_an_edited_layer_is_no_update(edit, layer, way, tmp_path):
     torch.manual_seed(0)
     model = CASES["mlp"].model()

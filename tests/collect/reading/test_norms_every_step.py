@@ -256,3 +256,11 @@ def test_machine_code_is_loaded_once_the_plain_way_has_taken_as_long(tmp_path, m
     loop.monitor.diagnose()
     assert begun
     loop.monitor.close()
+
+
+def test_under_a_budget_machine_code_is_loaded_only_where_a_reading_is_dear():
+    needed, dear = native.LOADING_SECONDS, native.DEAR_READING
+    assert native.is_worth_loading(2 * needed, reading=2 * dear, limited=True)
+    assert not native.is_worth_loading(2 * needed, reading=0.5 * dear, limited=True), "it would stay in memory"
+    assert native.is_worth_loading(2 * needed, reading=0.5 * dear, limited=False)
+    assert not native.is_worth_loading(0.5 * needed, reading=2 * dear, limited=False)

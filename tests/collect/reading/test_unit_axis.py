@@ -12,7 +12,7 @@ from bedside.collect.reading.unit_axis import channels_come_second, unit_axis
 
 
 class Residual(nn.Module):
-    """A block as people write it: its output is no child's."""
+    """A block as people write it: its output is not a child's."""
 
     def __init__(self, channels):
         super().__init__()

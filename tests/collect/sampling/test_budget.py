@@ -8,6 +8,7 @@ from bedside.collect.sampling.budget import (
     ALARM_SHARE,
     FAST_STEP_SECONDS,
     MOMENTS_GROUP,
+    QUICK_START_INTERVAL,
     UNTIMED_FACTOR,
     Budget,
     affordable_intervals,
@@ -88,10 +89,37 @@ def test_the_first_five_hundred_steps_cost_a_twentieth_at_most(step, dearness):
     assert UNTIMED_FACTOR * budget.total / (500 * step) < max(0.05, always + 0.01)
 
 
-def test_quick_steps_are_recorded_in_full_for_a_second_of_cost():
-    budget = Budget(Intervals(), 0.03)
-    run(budget, 490, step=1e-3, costs={"gradients": 1e-3})
-    assert budget.intervals.full_until == GRACE_STEPS
+def readings(budget: Budget, *, of: str, steps: range, step: float, cost: float) -> list[int]:
+    before = {number for number in range(steps.start) if budget.intervals.due(of, number)}
+    taken = []
+    for number in steps:
+        taken += [number] if budget.intervals.due(of, number) and number not in before else []
+        run(budget, 1, step=step, costs={of: cost}, first=number)
+    return taken
+
+
+def test_quick_steps_are_read_one_in_ten_after_the_first_until_there_are_five_hundred():
+    budget = Budget(Intervals(), 0.01)
+    taken = readings(budget, of="gradients", steps=range(700), step=1e-3, cost=1e-3)
+    assert taken[:FULL_STEPS] == list(range(FULL_STEPS))
+    early = [number for number in taken if FULL_STEPS + 1 < number < GRACE_STEPS]
+    assert early == list(range(30, GRACE_STEPS, QUICK_START_INTERVAL))
+    assert len([number for number in taken if number >= GRACE_STEPS]) <= 1
+
+
+def test_quick_steps_whose_reading_is_dear_are_read_so_often_for_a_second_and_no_longer():
+    budget = Budget(Intervals(), 0.01)
+    run(budget, 490, step=1e-3, costs={"gradients": 0.04})
+    assert 1.0 < budget.total < 1.1
+
+
+def test_work_that_is_done_once_waits_until_the_run_is_long_enough_for_it():
+    budget = Budget(Intervals(), 0.01)
+    run(budget, 100, step=1.0, costs={"gradients": 1e-4})
+    assert not budget.affords(1.0)
+    run(budget, 1000, step=1.0, costs={"gradients": 1e-4}, first=100)
+    assert budget.affords(1.0)
+    assert Budget(Intervals(), None).affords(1.0), "without a budget it is enough that it pays for itself"
 
 
 def test_without_a_budget_everything_is_read_at_every_step():

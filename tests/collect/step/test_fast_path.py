@@ -27,7 +27,8 @@ STEPS = 160  # the first hundred are recorded in full
 
 @pytest.fixture(autouse=True)
 def full_recording_ends_after_the_first_steps(monkeypatch):
-    monkeypatch.setattr(budget_module, "FULL_RECORDING_SECONDS", 0.0)
+    monkeypatch.setattr(budget_module, "FULL_RECORDING_SHARE", 0.0)
+    monkeypatch.setattr(budget_module, "QUICK_START_SECONDS", 0.0)
 
 
 class Loop:

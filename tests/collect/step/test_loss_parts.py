@@ -62,6 +62,56 @@ def test_parts_are_summed_and_micro_batches_averaged(parts, micro, divide, tmp_p
     assert set(run.series("micro_batches").values) == {micro}
 
 
+def test_micro_batches_divided_by_the_samples_of_all_are_shares_of_one_loss(tmp_path):
+    torch.manual_seed(0)
+    model = nn.Linear(12, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    truth = []
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        inputs, labels = torch.randn(24, 12), torch.randint(5, (24,))
+        labels[:3] = -100
+        truth.append(F.cross_entropy(model(inputs), labels).item())
+        for part in (slice(0, 4), slice(4, 12), slice(12, 24)):
+            (F.cross_entropy(model(inputs[part]), labels[part], reduction="sum") / 21).backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, 30)
+    np.testing.assert_allclose(run.series("loss").values, truth, rtol=1e-5)
+    assert not [event for event in run.events_of("accumulation") if event.data["divided"] is False]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_loss_per_sample_whose_backward_is_given_one_weight_is_their_weighted_sum(sign, tmp_path):
+    torch.manual_seed(0)
+    model = nn.Linear(12, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    truth = []
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        losses = F.cross_entropy(model(torch.randn(8, 12)), torch.randint(5, (8,)), reduction="none")
+        losses.backward(torch.full_like(losses, sign / 8))
+        truth.append(sign * losses.mean().item())
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, 30)
+    np.testing.assert_allclose(run.series("loss").values, truth, rtol=1e-5)
+
+
+def test_a_gradient_given_in_the_middle_of_a_graph_is_no_loss(tmp_path):
+    model = nn.Linear(12, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(8, 12)).backward(torch.randn(8, 5))
+        optimizer.step()
+
+    assert not len(watched(model, optimizer, tmp_path, body, 30).series("loss").values)
+
+
 def test_two_backwards_of_one_forward_are_no_unscaled_accumulation(tmp_path):
     run, _ = train(tmp_path, main_and_auxiliary)
     assert not [event for event in run.events_of("accumulation") if event.data["divided"] is False]
@@ -117,7 +167,7 @@ def test_a_critics_loss_of_real_and_made_up_samples_is_their_sum(kind, tmp_path)
 
 
 def test_micro_batches_of_changing_kind_are_still_averaged(tmp_path):
-    """A loss that is now and then made another way (mixup, a penalty) is no part of another."""
+    """A loss that is now and then made another way (mixup, a penalty) is not a part of another."""
     torch.manual_seed(0)
     made = iter(torch.rand(400).tolist())
 
@@ -128,3 +178,27 @@ def test_micro_batches_of_changing_kind_are_still_averaged(tmp_path):
     run, truth = train(tmp_path, sometimes, micro=4, steps=60)
     off = np.abs(run.series("loss").values / truth - 1) > 1e-4
     assert off.mean() < 0.1
+
+
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_backwards_that_attack_a_batch_before_gradients_are_cleared_are_no_micro_batches(set_to_none, tmp_path):
+    torch.manual_seed(0)
+    model = nn.Linear(12, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    truth = []
+
+    def body(step, monitor):
+        inputs, labels = torch.randn(8, 12, requires_grad=True), torch.randint(5, (8,))
+        for _ in range(2):
+            F.cross_entropy(model(inputs), labels).backward()
+        attacked = (inputs + 0.1 * inputs.grad.sign()).detach()
+        optimizer.zero_grad(set_to_none=set_to_none)
+        loss = F.cross_entropy(model(attacked), labels)
+        loss.backward()
+        truth.append(loss.item())
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, body, 30)
+    np.testing.assert_allclose(run.series("loss").values, truth, rtol=1e-5)
+    assert set(run.series("micro_batches").values) == {1}
+    assert not run.series("grads_not_zeroed").values.any()

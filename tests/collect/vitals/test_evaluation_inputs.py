@@ -57,4 +57,4 @@ def test_the_first_evaluation_is_told_whether_or_not_anything_is_logged(mode, tm
             model.train()
 
     run = watched(model, optimizer, tmp_path, body, steps=5)
-    assert run.config.get("first_evaluation") == (3 if mode == "eval" else None)  # a rollout is no evaluation
+    assert run.config.get("first_evaluation") == (3 if mode == "eval" else None)  # a rollout is not an evaluation

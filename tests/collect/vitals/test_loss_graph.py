@@ -53,6 +53,7 @@ HAND_WRITTEN = {
     "square": lambda out, y: ((out - y) ** 2).mean(),
     "other way round": lambda out, y: (y - out).abs().sum(),
     "product": lambda out, y: torch.mean((out - y) * (out - y)) / 2,
+    "mask": lambda out, y: ((out - y[:, None]) ** 2 * (y > 0)).sum() / 3,
 }
 
 
@@ -75,6 +76,8 @@ HARMLESS = {
     "same shape": lambda out: F.mse_loss(out, torch.randn(5, 1)),
     "one target for all": lambda out: ((out - torch.tensor(1.0)) ** 2).mean(),
     "per column": lambda out: ((out - torch.randn(1)) ** 2).mean(),
+    "weights of its shape": lambda out: (out.square() * torch.rand(5, 1)).mean(),
+    "pairs that count": lambda out: (out * torch.ones(5, 5).triu()).logsumexp(0).mean(),
     "pairwise": lambda out: (out - out.T).square().mean(),
     "classes": lambda out: F.cross_entropy(out.expand(5, 3), torch.zeros(5, dtype=torch.long)),
 }

@@ -15,9 +15,9 @@ BITS = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])
 SPREAD = torch.full((5, 3), 1 / 3)
 
 
-def ctc(frames):
+def ctc(frames, symbols=((1, 2),)):
     """The five rows of a batch as five frames of one utterance that says two symbols."""
-    return F.ctc_loss(frames.unsqueeze(1), torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
+    return F.ctc_loss(frames.unsqueeze(1), torch.tensor(symbols), torch.tensor([5]), torch.tensor([2]))
 
 
 def seen(loss, tmp_path, outputs=3):
@@ -40,6 +40,8 @@ def seen(loss, tmp_path, outputs=3):
         (lambda scores: nn.CrossEntropyLoss()(torch.sigmoid(scores), LABELS), ("cross_entropy", "sigmoid")),
         (lambda scores: F.nll_loss(scores, LABELS), ("nll_loss", "linear layer")),
         (lambda scores: F.nll_loss(scores.softmax(1), LABELS), ("nll_loss", "softmax")),
+        (lambda scores: F.nll_loss(scores.log_softmax(0), LABELS), ("nll_loss", "log_softmax over dimension 0")),
+        (lambda scores: ctc(scores.log_softmax(1), [[0, 2]]), ("ctc_targets", "blank (0)")),
         (lambda scores: F.kl_div(scores.softmax(1), SPREAD, reduction="batchmean"), ("kl_div", "softmax")),
         (ctc, ("ctc_loss", "linear layer")),
         (lambda scores: ctc(scores.softmax(1)), ("ctc_loss", "softmax")),

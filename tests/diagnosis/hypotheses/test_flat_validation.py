@@ -73,7 +73,7 @@ def test_a_cause_that_a_rule_has_found_weighs_most(found, cause):
 
 
 def test_a_small_gap_on_the_scale_of_the_first_loss_is_convergence():
-    """0.07 against 0.0008 is no overfitting of a loss that began at 2.3."""
+    """0.07 against 0.0008 is not an overfitting of a loss that began at 2.3."""
     training = np.concatenate([np.geomspace(2.3, 0.002, 200), np.geomspace(0.002, 0.0008, 200)])
     validation = [1.0, 0.4, 0.2, 0.1, *noisy([0.07] * 16, 0.001)]
     accuracy = [0.6, 0.8, 0.9, 0.95, *noisy([0.97] * 16, 0.001)]

@@ -28,8 +28,8 @@ SMOOTH, SMOOTH_FROM = 0.15, 6  # of neighbours, at periods from here on: batches
 NEARLY = 0.8  # of the highest return: the first one this high is the period
 FEW_PERIODS = 1.4  # over the root of how many periods there are: noise that remembers makes a few by chance
 MIN_PERIODS = 5  # in the stretch: fewer are the shape of the curve
-MIN_READINGS = 40  # eight of the shortest swings that are no zigzag
-HIGH, LOW = 95, 5  # percentiles between which the swing is measured: one spike is no height
+MIN_READINGS = 40  # eight of the shortest swings that are not a zigzag
+HIGH, LOW = 95, 5  # percentiles between which the swing is measured: one spike is not a height
 
 
 @dataclass(frozen=True)

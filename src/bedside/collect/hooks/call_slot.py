@@ -29,6 +29,14 @@ is_compiling = torch.compiler.is_compiling
 is_tracing = torch.jit.is_tracing
 
 
+def is_transformed() -> bool:
+    """Whether `torch.func` transforms what is called (`grad`, `vmap`): its tensors hold no numbers of their own."""
+    return _peek_interpreter_stack() is not None
+
+
+_peek_interpreter_stack = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
+
+
 class CallSlot:
     """What is called in place of a module. Another one may be there already, or a call that the user compiled."""
 
@@ -93,7 +101,7 @@ class CallSlot:
 
 
 STANDING: list[CallSlot] = []  # those that stay between two forwards
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def stand(slot: CallSlot) -> None:

@@ -15,8 +15,9 @@ import torch
 from torch import nn
 from torch._dynamo.eval_frame import OptimizedModule
 
-from bedside.collect.hooks.call_slot import SLOT, CallSlot, is_compiling, is_tracing, leave, stand
+from bedside.collect.hooks.call_slot import SLOT, CallSlot, is_compiling, is_tracing, is_transformed, leave, stand
 from bedside.collect.model.parameter_layout import WRAPPERS
+from bedside.errors import is_interrupt
 
 Begins = Callable[["CalledModule", Any, Any], None]
 Ended = Callable[["CalledModule", Any], None]
@@ -60,7 +61,7 @@ class CalledModule(CallSlot):
         stand(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or is_tracing():
+        if is_compiling() or is_tracing() or is_transformed():
             return self.call(args, kwargs)
         if (
             self.usual is self.core.training
@@ -79,8 +80,9 @@ class CalledModule(CallSlot):
             for observe in self.observers:
                 observe(self.module, output)
             return output
-        except KeyboardInterrupt:  # it may have come where a block of ours without gradients is left
-            torch.set_grad_enabled(gradients)
+        except BaseException as error:
+            if is_interrupt(error):  # it may have come where a block of ours without gradients is left
+                torch.set_grad_enabled(gradients)
             raise
         finally:
             self._ended(self, output)

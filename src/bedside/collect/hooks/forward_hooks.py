@@ -22,6 +22,7 @@ from torch import nn
 from bedside.collect.hooks.called_modules import CalledModule, Forward, Search, compiled_wrappers, is_compiled
 from bedside.collect.hooks.copies import observed_as
 from bedside.collect.probes import Probes
+from bedside.errors import pass_on_interrupts
 from bedside.training.model_copy import NotCopied, independent
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ForwardHooks:
         self._begun: Callable[[Forward], bool] = lambda forward: True
         self._forward_over: Callable[[Any], None] = lambda output: None
         self._failed: Callable[[Collector, Exception], None] = lambda collector, error: None
+        self._caught: Callable[[str, BaseException], None] = _raised
         self._called_modules: list[CalledModule] = []
         self._compiled_inside = any(is_compiled(module) for module in model.modules())
         self._under_way: list[CalledModule] = []  # calls that were reported and have not ended
@@ -65,9 +67,11 @@ class ForwardHooks:
         begun: Callable[[Forward], bool],
         ended: Callable[[Any], None],
         failed: Callable[[Collector, Exception], None],
+        caught: Callable[[str, BaseException], None],
     ) -> None:
-        """`begun` says whether the forward is this training's; `ended` gets the output, None if there is none."""
-        self._begun, self._forward_over, self._failed = begun, ended, failed
+        """`begun` says whether the forward is this training's; `ended` gets the output, None if there is none. `caught`
+        is called with whatever else fails here: the user's forward must not feel it."""
+        self._begun, self._forward_over, self._failed, self._caught = begun, ended, failed, caught
         self._observe(compiled_wrappers(self.model) or [self.model])
 
     def remove(self) -> None:
@@ -113,6 +117,7 @@ class ForwardHooks:
         except NotCopied as why:
             self.not_copied = str(why)
         except Exception as error:
+            pass_on_interrupts(error)
             self.not_copied = f"a forward of its copy failed ({type(error).__name__}: {error})"
 
     def after_backward(self, ours: bool) -> None:
@@ -173,6 +178,18 @@ class ForwardHooks:
             called.open()
 
     def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> None:
+        try:
+            self._observe_begin(called, args, kwargs)
+        except Exception as error:
+            self._caught("forward", error)
+
+    def _forward_ended(self, called: CalledModule, output: Any) -> None:
+        try:
+            self._observe_end(called, output)
+        except Exception as error:
+            self._caught("forward", error)
+
+    def _observe_begin(self, called: CalledModule, args: Any, kwargs: Any) -> None:
         if self._sampling:
             self._stop_sampling()  # of a forward that was interrupted
         began = time.perf_counter()
@@ -189,7 +206,7 @@ class ForwardHooks:
         if self._due and self._is_sampled(forward) and not self.compiled:
             self._start_sampling(forward)
 
-    def _forward_ended(self, called: CalledModule, output: Any) -> None:
+    def _observe_end(self, called: CalledModule, output: Any) -> None:
         if self._under_way and self._under_way[-1] is called:
             self._under_way.pop()
             if self._sampling:
@@ -212,9 +229,10 @@ class ForwardHooks:
         for collector in self._due:
             self._sampling.append(collector)  # before it begins: whatever happens, it will also end
             try:
-                if not collector.begin_reading(forward):
+                if not collector.begin_reading(forward) and collector in self._sampling:
                     self._sampling.remove(collector)
             except Exception as error:
+                pass_on_interrupts(error)
                 self._failed(collector, error)
 
     def _stop_sampling(self) -> None:
@@ -223,8 +241,10 @@ class ForwardHooks:
             try:
                 collector.end_reading()
             except Exception as error:
+                pass_on_interrupts(error)
                 self._failed(collector, error)
-            self._sampling.pop()
+            # It may be gone: a signal handler that calls the model ends the reading of the forward that it interrupts.
+            self._sampling[:] = [each for each in self._sampling if each is not collector]
 
     def _search_ended(self, search: Search) -> None:
         """What was called in the step that is over is what the user calls."""
@@ -235,3 +255,8 @@ class ForwardHooks:
             self._observe(list(search.found.values()))
         else:
             self.blind = True
+
+
+def _raised(where: str, error: BaseException) -> None:
+    """Until somebody else takes care of it."""
+    raise error

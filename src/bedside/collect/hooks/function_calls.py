@@ -22,6 +22,7 @@ from torch import nn
 
 from bedside.collect.hooks.copies import original_of
 from bedside.collect.hooks.replacement import Replacement
+from bedside.errors import pass_on_interrupts
 
 FULL_FORWARDS = 20  # forwards in which all functions are observed
 FULL_INTERVAL = 50  # and one in so many later, in case one is called that was not
@@ -71,6 +72,7 @@ class FunctionCalls:
             try:
                 self._observed(function.name, caller, args, kwargs, result)
             except Exception as error:
+                pass_on_interrupts(error)
                 self.error = error
 
 
@@ -122,7 +124,7 @@ class _ReplacedFunction:
         return replaced
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _REPLACED: dict[Function, _ReplacedFunction] = {}
 
 

@@ -21,7 +21,7 @@ from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer, lr_scheduler
 
-from bedside.collect.hooks.call_slot import STANDING, lifted
+from bedside.collect.hooks.call_slot import STANDING, is_transformed, lifted
 from bedside.collect.hooks.copies import RUNNING as COPIES_RUN
 from bedside.collect.hooks.replacement import Replacement
 
@@ -189,13 +189,13 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling() and not (COPIES_RUN and get_ident() in COPIES_RUN):
+        if not (is_compiling() or is_transformed()) and not (COPIES_RUN and get_ident() in COPIES_RUN):
             for fast_path in _only_fast_path:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
             for dispatcher in DISPATCHERS:
-                dispatcher.loss_computed(name, *prediction_and_target(*args, **kwargs))
+                dispatcher.loss_computed(name, args, kwargs)
         return original(*args, **kwargs)
 
     return loss

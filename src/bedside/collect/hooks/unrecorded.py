@@ -1,4 +1,4 @@
-"""A stretch in which no monitor listens: what an experiment or a replay does is no part of the watched run.
+"""A stretch in which no monitor listens: what an experiment or a replay does is not a part of the watched run.
 
 Hooks that bedside put on the model and the optimizer are taken off, and the patched torch functions notify nobody.
 Afterwards all of it is back.

@@ -17,17 +17,17 @@ _version = attrgetter("_version")
 
 class ChangeCheck:
     """Looks at every parameter, since whoever edits weights may edit one layer only. Most changes show in a tensor's
-    version; what is done through `.data` does not, so one number of each is compared as well, another one each time,
-    and so is the address of one of them: who moves one of many is noticed when its turn comes."""
+    version; what is done through `.data` does not, so one number of each is compared as well, another one each time.
+    Addresses are asked first: memory that was given back must not be read."""
 
-    __slots__ = ("_address", "_addresses", "_noted", "_numbers", "_parameters", "_turn", "_versions")
+    __slots__ = ("_addresses", "_found", "_noted", "_numbers", "_parameters", "_turn", "_versions")
 
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
         self._turn = 0
         self._parameters: Sequence[Tensor] = ()
         self._versions: list[int] = []
-        self._address = 0
+        self._found: list[int] = []
         self._noted: list[Rows] = []  # those whose numbers can be read,
         self._numbers: list[float] = []  # and what was there
 
@@ -36,7 +36,7 @@ class ChangeCheck:
         self._turn = turn = self._turn + 1
         self._parameters = parameters
         self._versions = list(map(_version, parameters))
-        self._address = self._addresses.addresses[turn % len(parameters)]
+        self._found = self._addresses.addresses
         self._noted = self._addresses.rows
         spot = turn * STRIDE
         self._numbers = [row.item(spot % row.size) for row in self._noted]
@@ -46,7 +46,7 @@ class ChangeCheck:
         parameters = self._parameters
         if not parameters or list(map(_version, parameters)) != self._versions:
             return False
-        if parameters[self._turn % len(parameters)].data_ptr() != self._address:
+        if self._addresses.find(parameters) is not self._found:
             return False
         spot = self._turn * STRIDE
         now = [row.item(spot % row.size) for row in self._noted]

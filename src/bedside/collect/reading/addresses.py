@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.reading.squared_norms import EXACT, Rows, as_row
+from bedside.training.freed_tensors import is_freed
 
 _data_ptr = torch.Tensor.data_ptr
 
@@ -42,6 +43,7 @@ class Addresses:
         """The numbers of one where it was found, in a row; None if numpy cannot read them there."""
         if place not in self._rows:
             tensor = self._held[place]
-            readable = tensor.dtype in EXACT and tensor.is_contiguous() and not hasattr(tensor, "to_local")
+            plain = tensor.dtype in EXACT and tensor.is_contiguous() and not hasattr(tensor, "to_local")
+            readable = plain and not is_freed(tensor)
             self._rows[place] = as_row(tensor) if readable else None
         return self._rows[place]

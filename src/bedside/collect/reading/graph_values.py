@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from bedside.collect.reading.result_bounds import HARMLESS, Operand, is_sum_in_a_wide_type, largest_result
+from bedside.training.freed_tensors import is_freed
 
 MOST_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
 MASKS = ("MaskedFillBackward", "WhereBackward", "AddBackward")  # -inf behind these is a mask, and meant
@@ -70,7 +71,7 @@ def graph_values(loss: Tensor) -> GraphValues | None:
     for node in nodes:
         for name, tensor in _kept_by(node):
             plain = tensor.layout is torch.strided and (tensor.is_floating_point() or not tensor.dim())  # or a factor
-            if not plain or name in UNUSED:
+            if not plain or name in UNUSED or is_freed(tensor):
                 continue
             made_by = tensor.grad_fn
             size = _largest(tensor, "" if made_by is None else made_by.name())
@@ -151,7 +152,7 @@ def _kept_names(node: Any) -> tuple[str, ...]:
 
 
 def _largest(tensor: Tensor, maker: str) -> float:
-    """The largest absolute value: NaN if it holds one. Behind a mask, -inf is no overflow."""
+    """The largest absolute value: NaN if it holds one. Behind a mask, -inf is not an overflow."""
     values = tensor.detach()
     if not values.numel():
         return 0.0

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.model.shards import is_here, local
+from bedside.training.freed_tensors import is_freed
 
 MAX_DEPTH = 4  # levels of nesting: past key values of a language model are tuples of tuples
 
@@ -31,9 +32,10 @@ def tensors_in(value: Any, depth: int = MAX_DEPTH) -> Iterator[Tensor]:
 
 
 def arrays_in(value: Any) -> list[Tensor]:
-    """Those that can be a batch or an output: dense, not empty, and no single number beside them (a count of tokens, a
-    temperature, a loss)."""
-    return [t for t in tensors_in(value) if t.layout is torch.strided and t.dim() and is_here(t)]
+    """Those that can be a batch or an output: dense, not empty, still there, and no single number beside them (a count
+    of tokens, a temperature, a loss)."""
+    every = [t for t in tensors_in(value) if t.layout is torch.strided and t.dim() and is_here(t)]
+    return [t for t in every if not is_freed(t)]
 
 
 def floating_in(value: Any) -> list[Tensor]:

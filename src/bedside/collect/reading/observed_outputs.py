@@ -18,6 +18,7 @@ from bedside.collect.model.nonlinearities import KINDS, MODULES, Numbered, call_
 from bedside.collect.reading.output_summaries import Output, readers
 from bedside.collect.reading.subsample import Cut
 from bedside.collect.reading.unit_axis import channels_come_second
+from bedside.training.freed_tensors import is_freed
 
 # Where the graph does not tell, as in a forward without gradients: these do, and all others hand on what they get.
 CHANNELS_SECOND = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm, nn.MaxPool1d)
@@ -37,14 +38,14 @@ class Observed:
         self.returned: list[Tensor] = kept[2::ENTRIES]
         versions: list[int | None] = kept[3::ENTRIES]
         self.tensors = self.returned  # as they were when they were returned
-        self.overwritten: list[int] = []
+        self.overwritten: list[int] = []  # or their memory given back
         if copies:
             self.tensors = [copies.get(place, tensor) for place, tensor in enumerate(self.returned)]
-        if copies or list(map(_version, self.returned)) != versions:
+        if copies or list(map(_version, self.returned)) != versions or any(map(is_freed, self.returned)):
             self.overwritten = [
                 place
                 for place, (tensor, version) in enumerate(zip(self.returned, versions, strict=True))
-                if version is not None and tensor._version != version
+                if version is not None and (tensor._version != version or is_freed(tensor))
             ]
         self.looks = list(map(_looks, self.tensors))
         # All shapes would take four times as long to compare; a batch of another form shows at the ends.

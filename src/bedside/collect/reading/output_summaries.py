@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.model.nonlinearities import NOWHERE, SOFTMAX, Kind
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.native import sums as native
 from bedside.collect.reading.native.sums import Tables
 from bedside.collect.reading.subsample import Cut
@@ -262,7 +263,7 @@ def _runs(outputs: Sequence[Output]) -> Iterator[tuple[Kind, slice]]:
 def _array(output: Output, tensor: Tensor, turn: int) -> NDArray[np.floating]:
     """What is looked at of it, in a precision that numpy knows."""
     if tensor.dtype in EXACT:
-        return output.cut.of(_in_one_piece(tensor).numpy(force=True), turn)
+        return output.cut.of(array_view(_in_one_piece(tensor)), turn)
     return output.cut.of(_in_one_piece(tensor), turn).float().numpy(force=True)
 
 

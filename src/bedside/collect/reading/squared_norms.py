@@ -13,7 +13,7 @@ numbers, sooner.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -24,13 +24,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.model.shards import is_sharded, local
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.native import sums as native
-from bedside.collect.reading.native.sums import PLAIN, SAFE_RANGE
+from bedside.collect.reading.native.float32 import SAFE_RANGE
+from bedside.collect.reading.native.sums import PLAIN
 from bedside.collect.reading.nested_tensors import below_autograd
+from bedside.training.freed_tensors import is_freed
 
 SMALL = 1 << 14  # elements: below this the call costs more than the arithmetic (measured: 16 K)
 BUNDLE = 8  # tensors with rows of one length: for fewer, one call that copies each is as quick
 CHUNK = 1 << 17  # elements: fits the cache, and a float32 dot of this length errs by 2e-7 (measured)
+
+_data_ptr = Tensor.data_ptr
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating]
@@ -49,14 +54,13 @@ class SquaredNorms:
     def __init__(self, like: Sequence[Tensor]) -> None:
         self.count = len(like)
         self.on_cpu = all(t.device.type == "cpu" and not is_sharded(t) for t in like)
-        self._elements = np.asarray([t.numel() for t in like], np.int64)
         plain = [self.on_cpu and not t.is_complex() and t.layout == torch.strided for t in like]
         small = [i for i, t in enumerate(like) if plain[i] and 0 < t.numel() < SMALL]
         # Side by side: what one call can join (rows of one length), and among them equal sizes.
         self.small = sorted(small, key=lambda i: (_row(like[i].shape), like[i].numel()))
         self.places = np.asarray(self.small, np.int64)
         self.others = sorted(i for i, t in enumerate(like) if t.numel() and i not in set(small))
-        self._sizes = self._elements[self.small].tolist()
+        self._sizes = [like[i].numel() for i in self.small]
         self._shapes = [like[i].shape for i in self.small]
         precise = any(like[i].dtype == torch.float64 for i in self.small)
         self._dtype = torch.float64 if precise else torch.float32
@@ -124,7 +128,7 @@ class SquaredNorms:
 
     def _squares_natively(self, tensors: Sequence[Tensor | None]) -> Floats:
         if native.all_suit(tensors):
-            return native.squares(tensors, self._elements)
+            return native.squares(tensors)
         out = np.zeros(self.count)
         suited = [i for i, tensor in enumerate(tensors) if native.suits(tensor)]
         out[suited] = native.squares([tensors[i] for i in suited])
@@ -163,15 +167,19 @@ def _exactly(table: Rows) -> list[float]:
 
 
 def gather(into: Sequence[Tensor], tensors: Sequence[Tensor | None]) -> None:
-    """Copy a list of tensors in one call; where there is none, zeros."""
+    """Copy a list of tensors in one call; where there is none, or nothing left of it, zeros."""
     if not into:
         return
     with below_autograd():
-        try:
-            torch._foreach_copy_(into, tensors)
-        except (TypeError, RuntimeError):  # one is missing, or sparse
-            for view, tensor in zip(into, tensors, strict=True):
-                view.zero_() if tensor is None else view.copy_(tensor.to_dense().view_as(view))
+        with suppress(TypeError, RuntimeError):  # one is missing, or sparse
+            if all(map(_data_ptr, tensors)):  # an address of nothing: freed, or empty
+                torch._foreach_copy_(into, tensors)
+                return
+        for view, tensor in zip(into, tensors, strict=True):
+            if tensor is None or is_freed(tensor):
+                view.zero_()
+            else:
+                view.copy_(tensor.to_dense().view_as(view))
 
 
 def square(tensor: Tensor) -> float:
@@ -187,8 +195,7 @@ def as_row(tensor: Tensor) -> Rows:
     if type(tensor) not in PLAIN or tensor.dtype not in EXACT or tensor.layout is not torch.strided:
         tensor = _real_and_dense(tensor)
         tensor = tensor if tensor.dtype in EXACT else tensor.float()
-    array = tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
-    return array.reshape(-1)
+    return array_view(tensor).reshape(-1)
 
 
 EXACT = (torch.float32, torch.float64)

@@ -27,6 +27,8 @@ from bedside.collect.reading.squared_norms import (
     square,
     squares_of,
 )
+from bedside.record.missing import MISSING
+from bedside.training.freed_tensors import is_freed
 
 TRUSTED_STEPS = 3  # times that others may have changed weights; from then on they are copied before every step
 
@@ -145,6 +147,8 @@ def _change(chunks: Sequence[Chunk]) -> tuple[float, float]:
 
 def _change_of_any(old: Tensor, new: Tensor) -> tuple[float, float]:
     """The same for tensors that numpy cannot read as they lie."""
+    if is_freed(new):
+        return MISSING, MISSING
     _subtract([old], [new])
     change = square(old)
     gather([old], [new])

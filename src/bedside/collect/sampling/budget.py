@@ -8,7 +8,9 @@ shortest interval of the ladder that its part pays for; one that needs less than
 A timer inside a hook sees less than a run feels: the caches that were displaced and the dispatch around the hook are
 the user's step afterwards. Measured on a small MLP the real cost was 1.45 times the timed one, hence `UNTIMED_FACTOR`.
 
-The first steps are recorded in full, as many of them as a small share of the first 500 steps pays for.
+The first twenty steps are recorded in full, and then as many as a small share of the first 500 pays for. Where steps
+are quick, those that follow are read one in ten for a while: 500 of them are over in no time, and a short run that was
+read at its very beginning alone could hardly be judged.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, 
 UNTIMED_FACTOR = 1.5  # real over timed cost, rounded up from 1.45 (measured on a 1 ms step, where it is largest)
 WARMUP_STEPS = 20  # steps left out of every average: first calls allocate and compile
 FULL_RECORDING_SHARE = 0.02  # of the first 500 steps' own time: with early looks and the later share, 5 % together
-FULL_RECORDING_SECONDS = 1.0  # or so many seconds where steps are quick: nobody notices them, and short runs need them
 QUICK_STEP_SECONDS = 5e-3  # 500 steps in 2.5 s: a run that is over before anybody looks
+QUICK_START_INTERVAL = 10  # steps between two readings of quick ones, at most, until step 500
+QUICK_START_SECONDS = 1.0  # that this may take in all
 FULL_STEPS_OF_RANKS = 100  # several ranks have no common clock, so this number is fixed
+ONCE_SHARE = 0.1  # part of the budget so far that work may take which is done once, such as loading native code
 ALARM_SHARE = 0.1  # part of the budget that live alarms may use; see alarms.py
 MOMENTS_GROUP = "listening"
 GROUP_SHARES = {
@@ -75,7 +79,7 @@ class Budget:
         """Rows of so many steps were made and written."""
         self.write_seconds += seconds
         fast_steps_took, self._written = self._fast_steps - self._written, self._fast_steps
-        if fast_steps_took > steps / 2:
+        if steps and fast_steps_took > steps / 2:
             self._writes.append(seconds / steps)
 
     def step_took(self, step: int, seconds: float) -> None:
@@ -91,6 +95,10 @@ class Budget:
         """So many fast-path steps are over, up to this one."""
         self._fast_steps += steps
         self._count(step, steps, seconds)
+
+    def affords(self, seconds: float) -> bool:
+        """Whether something that is done once may take so long: not before the run is so long that it does not show."""
+        return self.limit is None or seconds <= ONCE_SHARE * self.limit * self.training
 
     def _count(self, step: int, steps: int, seconds: float) -> None:
         self._before = self.total - self.alarm_seconds - self.write_seconds - self._groups
@@ -108,8 +116,8 @@ class Budget:
 
     def _review_if_due(self, step: int) -> None:
         intervals = self.intervals
-        if not self._fixed and FULL_STEPS <= step < intervals.full_until and self._unwatched and self._start_is_paid():
-            intervals.full_until = step + 1
+        if not self._fixed and step >= FULL_STEPS and self._unwatched:
+            self._watch_start(step, median(self._unwatched))
         if step + 1 < intervals.full_until or step < self._review_at:
             return
         self._review_at = (step // REVIEW_INTERVAL + 1) * REVIEW_INTERVAL if step < 1000 else (step // 1000 + 1) * 1000
@@ -121,12 +129,14 @@ class Budget:
             intervals.set(affordable_intervals(costs, self._stop_sampling()))
         self._since = self._books()
 
-    def _start_is_paid(self) -> bool:
-        """Whether full recording has taken its share of the first steps."""
-        step, spent = median(self._unwatched), self.total - self.alarm_seconds
-        if step < QUICK_STEP_SECONDS:
-            return spent > FULL_RECORDING_SECONDS
-        return UNTIMED_FACTOR * spent > FULL_RECORDING_SHARE * GRACE_STEPS * step
+    def _watch_start(self, step: int, seconds: float) -> None:
+        """Whether full recording has taken its share of the first steps, which take so many seconds each; and whether
+        they are so quick that they are read more often than the budget would have it."""
+        spent, intervals = self.total - self.alarm_seconds, self.intervals
+        if step < intervals.full_until and UNTIMED_FACTOR * spent > FULL_RECORDING_SHARE * GRACE_STEPS * seconds:
+            intervals.full_until = step + 1
+        quick = step < GRACE_STEPS and seconds < QUICK_STEP_SECONDS and spent < QUICK_START_SECONDS
+        intervals.longest = QUICK_START_INTERVAL if quick else LADDER[-1]
 
     def _stop_sampling(self) -> float:
         """Seconds a step that the groups may take, since the last review."""
@@ -136,6 +146,11 @@ class Budget:
         floor = max(listening - groups, 0.0) / fast if fast > steps / 2 else FAST_STEP_SECONDS
         floor += median(self._writes) if self._writes else 0.0
         return (self.limit or 0.0) * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR - floor
+
+    @property
+    def reading_seconds(self) -> float:
+        """What adding up takes when all of it is read at one step."""
+        return sum(median(self._recent[group]) for group in NATIVE_GROUPS if group in self._recent)
 
     def _books(self) -> tuple[int, int, float, float, float, float]:
         listening = self.total - self.alarm_seconds - self.write_seconds

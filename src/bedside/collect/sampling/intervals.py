@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 FULL_STEPS = 20  # the first steps, where most bugs show, are recorded in full, whatever that costs
 EARLY_STEPS = 100  # rows are written, and parameters looked over, more often until here
-GRACE_STEPS = 500  # and so are these, as far as the budget's FULL_RECORDING_SHARE allows
+GRACE_STEPS = 500  # and so are these, as far as the budget allows; see there
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # intervals: round numbers, so that groups meet at the same steps
 DENSE_STEPS = 50  # after an alarm the vitals are read more closely for this long
 DENSE_FACTOR = 10  # times as often, within the dense sampling
@@ -18,6 +18,7 @@ class Intervals:
     def __init__(self, every: dict[str, int] | None = None) -> None:
         self.every = dict(every or {})
         self.full_until = FULL_STEPS
+        self.longest = LADDER[-1]  # whatever the groups' own intervals are
         self._dense_until = -DENSE_FACTOR * DENSE_STEPS  # long ago
         self._fast = range(0)
 
@@ -27,7 +28,7 @@ class Intervals:
         return step % self._interval(group, step) == 0
 
     def _interval(self, group: str, step: int) -> int:
-        interval = self.every.get(group, 1)
+        interval = min(self.every.get(group, 1), self.longest)
         return max(1, interval // DENSE_FACTOR) if step < self._dense_until else interval
 
     def fast_steps(self, step: int) -> int:

@@ -36,6 +36,7 @@ from bedside.collect.model.parameter_layout import Layout
 from bedside.collect.reading.device_queue import reading
 from bedside.collect.reading.norm_reader import ReadAtOnce, Reader, Reading
 from bedside.collect.step.clipping import members_of
+from bedside.errors import pass_on_interrupts
 
 CHECK_INTERVAL = 16  # one step in so many is timed, to know what fast-path steps cost, and one is looked at closely
 
@@ -49,7 +50,7 @@ class StepEnd(IntEnum):
 
     TAKEN = 0
     LAST = 1  # it was taken, and it is the last one: something is due again
-    LEAVE = 2  # it is no fast-path step after all, and its beginning was not observed
+    LEAVE = 2  # it is not a fast-path step after all, and its beginning was not observed
     OFF = 3  # the fast path is not active: an ordinary step
     FAILED = 4  # reading it failed; see `error`
 
@@ -266,7 +267,7 @@ class FastPath:
         return LAST if count >= self._room or now >= self._deadline else TAKEN
 
     def _refuses_step_end(self) -> StepEnd:
-        """Why the step that is over was no fast-path step; `TAKEN` if it was one."""
+        """Why the step that is over was not a fast-path step; `TAKEN` if it was one."""
         begun, self._begun = self._begun, False
         if not self.active:
             return OFF
@@ -279,6 +280,7 @@ class FastPath:
         try:
             reader.before(self._first + len(self._ends))
         except Exception as error:
+            pass_on_interrupts(error)
             self.error = error
         self.spent += clock() - began
 
@@ -288,6 +290,7 @@ class FastPath:
         try:
             self._readings.append(reader.after(self._first + len(self._ends)))
         except Exception as error:
+            pass_on_interrupts(error)
             self.error = error
             return False
         self.spent += clock() - began

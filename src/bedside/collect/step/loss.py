@@ -13,17 +13,19 @@ Three things are settled here without asking the user:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
 
-from bedside.collect.reading.device_queue import reading
+from bedside.collect.reading.device_queue import on_cpu, reading
 from bedside.collect.step.loss_parts import Origin, origin_of
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
 LEARNING_BACKWARDS = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
+ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
 MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 
 State = tuple[Tensor | None, int]
@@ -53,9 +55,11 @@ class LossListener:
         self._probes: list[nn.Parameter] = []
         self._before: list[tuple[nn.Parameter, State]] = []
         self._after_step: list[tuple[nn.Parameter, State]] = []
+        self._after_backward: list[tuple[nn.Parameter, State]] = []
         self._unscaled: dict[int, tuple[Tensor, Tensor, Made]] = {}
         self._coming: list[tuple[float | Tensor, Made]] = []
         self._evaluation_done = False
+        self._judged_now = False  # whether gradients were cleared was settled by the backward that runs now
         self._lesson = 0  # backwards of ours observed so far, up to LEARNING
         self._agreed = True  # so far every probe changed in every backward of ours
         self._accumulates = False  # there was a step with several backwards, not long ago
@@ -87,22 +91,27 @@ class LossListener:
         return [value for value, _ in self._coming]
 
     def before(self, tensors: Any, gradient: Any, parameters: Sequence[nn.Parameter]) -> None:
+        self._judged_now = False
         if self._after_step:
             cleared = all(state[0] is None or not _same(_state(p), state) for p, state in self._after_step)
             if self._judge_clearing and self._observed.grads_not_zeroed is None:
                 self._observed.grads_not_zeroed = not cleared
                 self.zeroing = cleared
+                self._judged_now = True
             if self.in_step and cleared and self._observed.values:
                 self._evaluation_done = True  # LBFGS cleared and goes on to its next evaluation
         looked_at = self._probes or parameters
         self._before = [(p, _state(p)) for p in looked_at]
         empty = all(gradient is None for _, (gradient, _) in self._before)
         self.grads_kept = not empty
-        if self._observed.values and empty and not (self.in_step or self.kept_elsewhere):
+        thrown_away = empty or (bool(self._observed.values) and self._zeroed_in_place())
+        if self._observed.values and thrown_away and not (self.in_step or self.kept_elsewhere):
             # What they gave was thrown away before anybody stepped; only the last forward belongs to this backward.
-            thrown_away = self._observed.discarded + len(self._observed.values)
-            zeroed = self._observed.grads_not_zeroed
-            self._observed = StepLoss(forwards=1, discarded=thrown_away, grads_not_zeroed=zeroed)
+            # So was what the step before had left: whoever attacks a batch first may clear gradients only then.
+            discarded = self._observed.discarded + len(self._observed.values)
+            known = self._observed.grads_not_zeroed is not None
+            self._observed = StepLoss(forwards=1, discarded=discarded, grads_not_zeroed=False if known else None)
+            self.zeroing = True
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:
@@ -113,12 +122,15 @@ class LossListener:
         if not changed:
             self._probes = []  # the next backward looks at all parameters
             self._agreed = False
+            if self._judged_now:  # of another model: what lies in our gradients meanwhile may still be cleared
+                self._observed.grads_not_zeroed, self.zeroing = None, True
             return False
         if self._lesson < LEARNING_BACKWARDS:
             self._learn(changed, looked_at)
         elif not self._probes:
             self._choose_probes(changed)
         self._after_step = [(p, _state(p)) for p in self._probes] if self.in_step else []
+        self._after_backward = [(p, _state(p)) for p in self._probes]
         if not self._evaluation_done and coming:
             observed = self._observed
             self.on_cpu = type(coming[0][0]) is float
@@ -126,6 +138,11 @@ class LossListener:
             if len(observed.values) > 1:
                 self._accumulates, self._singles = True, -1
         return True
+
+    def _zeroed_in_place(self) -> bool:
+        """Whether gradients of an earlier backward were set to zero in place (only where nobody waits for it)."""
+        gradients = [p.grad for p, state in self._after_backward if not _same(_state(p), state)]
+        return bool(gradients) and all(g is not None and on_cpu(g) and not g.any() for g in gradients)
 
     def _learn(self, changed: Sequence[nn.Parameter], looked_at: int) -> None:
         self._lesson += 1
@@ -191,6 +208,7 @@ class LossListener:
             observed.forwards = 0  # how many there were is not known
         self._unscaled.clear()
         self._evaluation_done = False
+        self._after_backward = []
         self._after_step = [(p, _state(p)) for p in self._probes]
         if self._accumulates:  # one step that failed and was made again is not for ever
             self._singles += 1
@@ -198,10 +216,14 @@ class LossListener:
         return observed
 
     def _scalars(self, tensors: Any, gradient: Any) -> list[tuple[float | Tensor, Made]]:
-        """The scalar losses among what backward was called on; a given gradient means it is not a loss."""
+        """The scalar losses among what backward was called on; a gradient that differs from place to place means that
+        it is not a loss, but something in the middle of a graph."""
+        if gradient is not None:
+            value = _weighted(tensors, gradient)
+            return [] if value is None else [(value, self._made(tensors))]
         if isinstance(tensors, Tensor):
             tensors = (tensors,)
-        if gradient is not None or not isinstance(tensors, Sequence):
+        if not isinstance(tensors, Sequence):
             return []
         found = []
         for tensor in tensors:
@@ -219,8 +241,22 @@ class LossListener:
         return None, None
 
 
+def _weighted(losses: Any, gradient: Any) -> float | None:
+    """The loss of `losses.backward(gradient)` where all get one weight: `ones_like(losses) / len(losses)`, or a minus
+    one that turns a score into a loss. Only where nobody waits for the numbers."""
+    if not (type(losses) is Tensor and type(gradient) is Tensor and on_cpu(losses) and on_cpu(gradient)):
+        return None
+    if losses.shape != gradient.shape or not losses.numel() or gradient.dtype != losses.dtype:
+        return None
+    least, most = (float(end) for end in gradient.detach().aminmax())
+    return float(losses.detach().double().sum()) * most if least == most else None
+
+
 def divisors_of(loss: Tensor) -> tuple[float, ...]:
-    """Constants that the last few operations divided the loss by (a factor of 1/4 counts as division by 4)."""
+    """Constants that the last few operations divided the loss by (a factor of 1/4 counts as division by 4).
+
+    A loss that is added up over its samples and then divided by a constant is their mean divided by so much less.
+    """
     found: list[float] = []
     node = loss.grad_fn
     for _ in range(MAX_NODES_BACK):
@@ -237,7 +273,20 @@ def divisors_of(loss: Tensor) -> tuple[float, ...]:
         elif name not in ("ToCopyBackward0", "CloneBackward0", "ViewBackward0", "SqueezeBackward0"):
             break
         node = node.next_functions[0][0] if node.next_functions else None
+    if found and (samples := _samples_added_up(node)):
+        return tuple(math.prod(found) / number for number in samples)
     return tuple(found)
+
+
+def _samples_added_up(node: Any) -> tuple[float, ...]:
+    """Over how many samples, or elements, the loss function of this graph node added up; none if it took the mean."""
+    target = getattr(node, "_saved_target", None)
+    if getattr(node, "_saved_reduction", None) != ADDED_UP or not isinstance(target, Tensor) or not target.dim():
+        return ()
+    labelled = getattr(node, "_saved_total_weight", None)  # of class labels: how many of them count
+    if isinstance(labelled, Tensor):
+        return (float(labelled),) if on_cpu(labelled) and float(labelled) > 0 else ()
+    return tuple(float(number) for number in {target.numel(), len(target)} if number)
 
 
 class Accumulation:
@@ -254,6 +303,8 @@ class Accumulation:
             return float("nan"), None
         if self.known_as:
             return sum(values) / (count if self.known_as == "mean" else 1), True
+        if count > 1 and _are_shares(count, divisors):
+            return sum(values), True
         divisor = self._divisor(count, divisors)
         if divisor is not None:
             return sum(values) * divisor / count, True
@@ -267,6 +318,18 @@ class Accumulation:
             return match[0]
         # The last, incomplete window of an epoch is still divided by the full number.
         return self.confirmed if self.confirmed in common else None
+
+
+def _are_shares(count: int, divisors: Sequence[Divisors]) -> bool:
+    """Whether micro-batches of unequal size were each divided by the size of all of them together.
+
+    >>> _are_shares(2, [(4.0,), (4 / 3,)]), _are_shares(2, [(4.0,), (4.0,)])
+    (True, False)
+    """
+    known = [each for each in divisors if each]
+    return len(known) == count and any(
+        abs(sum(1 / divisor for divisor in column) - 1) < 1e-6 for column in zip(*known, strict=False)
+    )
 
 
 def _state(parameter: nn.Parameter) -> State:

@@ -5,8 +5,8 @@ and an auxiliary loss, what a critic says of real and of made-up samples) are ad
 differ in how the loss was made: in the operations that the graph begins with, or, where these are the same, in a target
 that is one number throughout and another one for each part. Parts that are alike even in that come from one forward.
 
-What is now one way and now another (a penalty at some micro-batches) is no part: it counts when two steps in a row are
-made alike.
+What is now one way and now another (a penalty at some micro-batches) is not a part: it counts when two steps in a row
+are made alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""One step as it was observed: plain numbers, and pending values for those that are still on the device."""
+"""One step as it was observed: plain numbers, and pending values for those that are still on the device.
+
+Fast-path steps have lists of their own instead (`fast_path.py`): whatever an ordinary step may have (many optimizers,
+micro-batches, clip calls, parts of updates) would be an empty entry to touch at each of them. Both become the same
+columns when they are flushed (`common_rows.py`, `reading/norm_rows.py`).
+"""
 
 from __future__ import annotations
 

@@ -21,10 +21,12 @@ from bedside.collect.vitals.labels import Labels
 from bedside.collect.vitals.leaked_future import LeakedFuture
 from bedside.collect.vitals.leaked_labels import LeakedLabels
 from bedside.collect.vitals.leaked_target import LeakedTarget
+from bedside.collect.vitals.linear_network import LinearNetwork
 from bedside.collect.vitals.loop_checks import Loop
 from bedside.collect.vitals.loss_graph import FirstGraph
 from bedside.collect.vitals.loss_inputs import LossInputs
 from bedside.collect.vitals.loss_terms import LossTerms
+from bedside.collect.vitals.misread_answers import MisreadAnswers
 from bedside.collect.vitals.mixed_samples import MixedSamples
 from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
@@ -33,7 +35,10 @@ from bedside.collect.vitals.optimizer_underflow import Numerics
 from bedside.collect.vitals.reconstruction_variation import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
+from bedside.collect.vitals.score_objective import ScoreObjective
+from bedside.collect.vitals.seen_before import SeenBefore
 from bedside.collect.vitals.shared_parameters import SharedParameters
+from bedside.collect.vitals.simple_models import SimpleModels
 from bedside.collect.vitals.single_samples import SingleSamples
 from bedside.collect.vitals.target_range import TargetRange
 from bedside.collect.vitals.task_changes import TaskChanges
@@ -43,10 +48,12 @@ COLLECTORS: tuple[type[Collector], ...] = (
     Beginning,
     ConstantWeights,
     AutocastType,
+    ScoreObjective,
     Loop,
     Schedulers,
     FirstGraph,
     LossInputs,
+    LinearNetwork,
     LossTerms,
     Reconstruction,
     Narrowest,
@@ -64,9 +71,12 @@ COLLECTORS: tuple[type[Collector], ...] = (
     TargetRange,
     EvaluationDropout,
     EvaluationInputs,
+    MisreadAnswers,
+    SeenBefore,
     MixedSamples,
     AnswersInPlace,
     LeakedTarget,
+    SimpleModels,
     NonfiniteBuffers,
     OptimizerEpsilon,
     SingleSamples,

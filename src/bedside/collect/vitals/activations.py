@@ -28,6 +28,7 @@ from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients, floating_in
 from bedside.collect.reading.observed_outputs import ENTRIES, Observed, Plan
 from bedside.collect.reading.output_summaries import SUMMARY, Sheets, Stack
+from bedside.errors import pass_on_interrupts
 from bedside.record.missing import MISSING
 from bedside.record.run import Event, Key
 
@@ -137,6 +138,7 @@ class Activations(Collector):
                 for tensor in floating_in(output)[:1]:
                     self._keep(module, "", tensor)
         except Exception as error:
+            pass_on_interrupts(error)
             self._function_calls.error = error
 
     def _keep(self, module: nn.Module | None, function: str, tensor: Tensor) -> None:

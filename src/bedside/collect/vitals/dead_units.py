@@ -26,12 +26,14 @@ from bedside.collect.hooks.module_outputs import keeping_cost
 from bedside.collect.model.nonlinearities import DYING, Numbered, call_name
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.model.shards import is_sharded
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import NoGradients
 from bedside.collect.reading.unit_axis import unit_axis
 from bedside.collect.reading.unit_inactivity import Layer, Sample, UnitInactivity, end_to_end
 from bedside.record.missing import MISSING
 from bedside.record.run import Key
+from bedside.training.freed_tensors import is_freed
 
 ELEMENTS = 1 << 16  # looked at per layer and sample
 VITALS = ("dead_fraction", "dead_units", "dying_units", "alive_units")
@@ -87,7 +89,7 @@ class DeadUnits(Collector):
         calls, self._calls = self._calls, []
         if self._function_calls.error is not None:
             raise self._function_calls.error
-        if any(each.version is not None and each.output._version != each.version for each in calls):
+        if any(_is_lost(each) for each in calls):
             self._copies = True
         elif calls:
             with NoGradients():
@@ -163,9 +165,14 @@ def look(output: Tensor, axis: int, turn: int) -> Tensor | np.ndarray:
         start = (turn * batch) % (len(output) - batch + 1)
         output = output[start : start + batch]
     if _is_table(output):  # numpy takes a tenth of the time
-        return np.asarray(np.maximum.reduce(output.numpy(force=True), axis=0))
+        return np.asarray(np.maximum.reduce(array_view(output), axis=0))
     most = output.amax([d for d in range(output.dim()) if d != axis]).float()
     return most.numpy() if most.is_cpu else most
+
+
+def _is_lost(call: Call) -> bool:
+    """Overwritten since it was returned, or its memory given back."""
+    return call.version is not None and (call.output._version != call.version or is_freed(call.output))
 
 
 def _kind(call: Call) -> tuple[nn.Module | None, str, torch.Size, torch.dtype, bool]:

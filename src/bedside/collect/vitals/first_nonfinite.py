@@ -34,6 +34,7 @@ from bedside.collect.model.shards import local
 from bedside.collect.reading.graph_values import forward_order, graph_values
 from bedside.collect.reading.nested_tensors import tensors_in
 from bedside.record.run import Event
+from bedside.training.freed_tensors import is_freed
 
 MAX_SEARCHES = 20  # a run that goes on with NaN need not be explained at every step
 MAPS = 3  # forwards from which the order of the modules is learnt
@@ -134,7 +135,8 @@ class FirstNonfinite(Collector):
 
     def _prediction_is_finite(self) -> bool:
         prediction = self._target[1] if self._target else None
-        return isinstance(prediction, Tensor) and bool(torch.isfinite(prediction).all())
+        there = isinstance(prediction, Tensor) and not is_freed(prediction)
+        return there and bool(torch.isfinite(prediction).all())
 
     def _in_the_loss(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"kind": "loss"}
@@ -194,7 +196,7 @@ def bad_parameters(model: nn.Module) -> list[str]:
 
 def _bad(tensor: Tensor) -> bool:
     """Whether it holds a NaN or an infinity. Masks of -inf are meant."""
-    if not (tensor.is_floating_point() or tensor.is_complex()):
+    if not (tensor.is_floating_point() or tensor.is_complex()) or is_freed(tensor):
         return False
     return not bool((torch.isfinite(tensor) | (tensor == -torch.inf)).all())
 

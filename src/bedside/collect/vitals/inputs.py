@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import arrays_in, floating_in, tensors_in
 from bedside.collect.reading.squared_norms import EXACT, as_row, square
@@ -193,7 +194,7 @@ def rms_on_device(batch: Tensor, turn: int) -> Tensor:
 def _as_array(batch: Tensor) -> np.ndarray:
     batch = batch.detach()
     batch = batch.float() if batch.dtype in (torch.bfloat16, torch.float16) else batch
-    return batch.numpy().reshape(-1)
+    return array_view(batch).reshape(-1)
 
 
 def _rms(flat: np.ndarray, turn: int) -> float:

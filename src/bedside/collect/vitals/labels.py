@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
+from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.device_queue import PendingValue
 
-MAX_CLASSES = 4096  # a vocabulary's balance is no news, and its table would be read at every step
+MAX_CLASSES = 4096  # a vocabulary's balance is not news, and its table would be read at every step
 MAX_COLUMNS = 256  # of a regression target
 MIN_COUNTED = 100  # labels or targets before their entropy or variance is worth telling
 RECENT_LABELS = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
@@ -142,7 +143,7 @@ class Labels(Collector):
 def count(labels: Tensor, classes: int) -> Tensor | Floats:
     """How often each class occurs; labels outside (ignored ones are negative) are left out. Waits for no device."""
     if labels.device.type == "cpu":
-        here = labels.numpy()
+        here = array_view(labels)
         try:
             counts = np.bincount(here, minlength=classes)
         except (TypeError, ValueError):  # a label is negative, or no integer

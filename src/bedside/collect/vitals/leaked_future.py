@@ -25,6 +25,7 @@ from bedside.collect.probes import not_probed
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.record.run import Event
+from bedside.training.freed_tensors import is_freed
 from bedside.training.model_copy import NotCopied
 
 LOSSES = ("cross_entropy", "nll_loss")
@@ -126,7 +127,11 @@ def token_tensors(forward: Forward) -> list[Tensor]:
     """What may be a batch of tokens: tables of integers."""
     whole = (torch.int64, torch.int32)
     given = tensors_in((forward.args, forward.kwargs))
-    return [each for each in given if each.dtype in whole and each.dim() == 2 and max(each.shape) >= MIN_LENGTH]
+    return [each for each in given if each.dtype in whole and each.dim() == 2 and _is_long(each)]
+
+
+def _is_long(table: Tensor) -> bool:
+    return max(table.shape) >= MIN_LENGTH and not is_freed(table)
 
 
 def next_token_verdicts(tables: list[Tensor], target: Tensor) -> list[Tensor]:

@@ -22,6 +22,7 @@ from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
+from bedside.training.freed_tensors import is_freed
 
 MAX_CLASSES = 256  # with more, each is seen too seldom to tell
 ENDS = 512  # columns looked at from either end, where a label is put
@@ -62,7 +63,7 @@ class LeakedLabels(Collector):
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch = self._batch
-        if batch is None or not isinstance(prediction, Tensor) or not prediction.requires_grad:
+        if batch is None or is_freed(batch) or not isinstance(prediction, Tensor) or not prediction.requires_grad:
             return
         labels, classes = class_labels(function, prediction, target)
         self._batch = None

@@ -21,6 +21,7 @@ from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import both_ends
 from bedside.record.run import Event
+from bedside.training.freed_tensors import is_freed
 
 EXAMPLES = 256  # in order by chance: once in 256! times
 ROWS = 256  # of a batch
@@ -53,7 +54,7 @@ class LeakedTarget(Collector):
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch, self._batch = self._batch, None
-        if batch is None or function not in LOSSES or not isinstance(target, Tensor):
+        if batch is None or is_freed(batch) or function not in LOSSES or not isinstance(target, Tensor):
             return
         if isinstance(prediction, Tensor) and prediction.requires_grad and target.numel() == len(batch):
             if self._kept and batch.shape[1] != self._width:

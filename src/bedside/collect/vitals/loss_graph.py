@@ -126,12 +126,13 @@ def graph_leaves(roots: Sequence[Any]) -> list[Tensor] | None:
 
 def hidden_broadcast(roots: Sequence[Any]) -> tuple[Sequence[int], None, Sequence[int]] | None:
     """Near the loss, a prediction of shape (N, 1) or (N,) in a difference of shape (N, N) with something that needs
-    no gradient: (prediction's shape, None, result's shape)."""
+    no gradient, or what became of it multiplied to that shape by one number for each sample: (prediction's shape,
+    None, result's shape)."""
     level = list(roots)
     for _ in range(NEAR):
         for node in level:
             inputs = [following for following, _ in node.next_functions]
-            if node.name() == "SubBackward0" and inputs.count(None) == 1:
+            if (node.name() == "SubBackward0" and inputs.count(None) == 1) or _by_a_row(node, inputs):
                 result = shape_of(node)
                 before = shape_of(next(each for each in inputs if each is not None))
                 if result and before and _is_square_of(result, before):
@@ -140,6 +141,18 @@ def hidden_broadcast(roots: Sequence[Any]) -> tuple[Sequence[int], None, Sequenc
         if len(level) > 64:  # no longer the loss, but the model
             break
     return None
+
+
+def _by_a_row(node: Any, inputs: Sequence[Any]) -> bool:
+    """Whether something is multiplied by, or divided by, one number for each sample: a mask, or weights. A table of
+    pairs, as in a ranking or a partial likelihood, is no such thing."""
+    if node.name() not in ("MulBackward0", "DivBackward0") or len(inputs) != 2 or inputs[1] is not None:
+        return False
+    try:
+        result, factor = shape_of(node), node._saved_other
+    except RuntimeError:  # changed in place since
+        return False
+    return bool(result and isinstance(factor, Tensor) and factor.numel() == result[0] > 1)
 
 
 def unexpanded(tensor: Tensor) -> tuple[int, ...]:

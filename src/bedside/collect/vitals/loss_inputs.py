@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
@@ -34,6 +35,7 @@ SHAPING = frozenset(
         "Slice",
     ]
 )
+FLATTENING = ("View", "UnsafeView", "ReshapeAlias")
 MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
@@ -69,7 +71,7 @@ class LossInputs(Collector):
         if prediction.grad_fn is None:
             return
         self._looked[function] = looked + 1
-        made_by = UNWANTED[function].get(maker(prediction))
+        made_by = UNWANTED[function].get(maker(prediction)) or (function == "nll_loss" and other_classes(prediction))
         if made_by:
             self._looked[function] = MAX_LOOKS
             facts = {"function": function, "made_by": made_by}
@@ -86,6 +88,8 @@ class LossInputs(Collector):
                 facts = {"function": "exp", "made_by": "exp"}
             elif divides_by:
                 facts = {"function": "division", "made_by": divides_by}
+            elif (blank := blank_in_targets(each)) is not None:
+                facts = {"function": "ctc_targets", "made_by": f"blank ({blank})"}
             else:
                 continue
             self._looked["graph"] = MAX_LOOKS
@@ -106,6 +110,32 @@ def maker(tensor: Tensor) -> str:
     'Softmax'
     """
     return _operation(tensor.grad_fn)
+
+
+def other_classes(prediction: Tensor) -> str:
+    """`log_softmax over dimension 0`, where the logarithms were not taken over the classes; empty if they were.
+
+    >>> import torch
+    >>> scores = torch.zeros(5, 3, requires_grad=True)
+    >>> other_classes(scores.log_softmax(0)), other_classes(scores.log_softmax(1))
+    ('log_softmax over dimension 0', '')
+    >>> words = torch.zeros(5, 7, 3, requires_grad=True)
+    >>> other_classes(words.log_softmax(1).view(35, 3)), other_classes(words.log_softmax(2).view(35, 3))
+    ('log_softmax over dimension 1', '')
+    """
+    node, viewed = prediction.grad_fn, False
+    while node is not None and node.name().partition("Backward")[0] in FLATTENING:
+        node, viewed = node.next_functions[0][0], True
+    if node is None or node.name().partition("Backward")[0] != "LogSoftmax":
+        return ""
+    shape = tuple(node._input_metadata[0].shape)
+    over = node._saved_dim if node._saved_dim < len(shape) else len(shape) - 1  # -1 comes as the largest number
+    # Flattened, the classes were last; and where another dimension is as long, nobody can tell.
+    classes = len(shape) - 1 if viewed else 1
+    kept = not viewed or (prediction.dim() == 2 and prediction.shape[1] == shape[-1])
+    if len(shape) < 2 or not kept or over == classes:
+        return ""
+    return f"log_softmax over dimension {over}"
 
 
 def exponential_twice(loss: Any) -> bool:
@@ -140,6 +170,31 @@ def divided_by_scores(loss: Any) -> str:
             if made_by:
                 return made_by
     return ""
+
+
+def blank_in_targets(loss: Any) -> int | None:
+    """The number of the blank, where a CTC loss is asked to find that very symbol; None if it is not.
+
+    >>> import torch
+    >>> frames, lengths = torch.zeros(9, 2, 4, requires_grad=True).log_softmax(2), (torch.tensor([9, 9]), [3, 1])
+    >>> def ctc(targets):
+    ...     return torch.nn.functional.ctc_loss(frames, torch.tensor(targets), lengths[0], torch.tensor(lengths[1]))
+    >>> blank_in_targets(ctc([1, 0, 2, 3])), blank_in_targets(ctc([[1, 2, 3], [2, 0, 0]]))  # a filled-up row is fine
+    (0, None)
+    """
+    for node in _near_the_end(loss):
+        if str(node.name()).startswith("CtcLoss"):
+            try:
+                blank, targets, lengths = node._saved_blank, node._saved_targets, node._saved_target_lengths
+            except (AttributeError, RuntimeError):  # another kernel, or changed in place since
+                return None
+            if not targets.is_cpu:  # reading it would make the loop wait
+                return None
+            asked = targets == blank
+            if targets.dim() == 2:
+                asked = asked & (torch.arange(targets.shape[1]) < torch.as_tensor(lengths)[:, None])
+            return int(blank) if bool(asked.any()) else None
+    return None
 
 
 def _summed_scores(node: Any) -> str:

@@ -29,6 +29,7 @@ from bedside.collect.reading.nested_tensors import floating_in, tensors_in
 from bedside.collect.vitals.inputs import fingerprint, first_input
 from bedside.collect.vitals.leaked_future import exchanged
 from bedside.record.run import Event
+from bedside.training.freed_tensors import is_freed
 from bedside.training.model_copy import NotCopied
 
 FIRST_STEP = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
@@ -83,7 +84,7 @@ class MixedSamples(Collector):
         rows, new = len(batch), max(1, len(batch) // 4)  # so many at both ends: a recurrence has a direction
         changed = copy.copy(forward)
         for each in tensors_in((forward.args, forward.kwargs)):
-            if each.dim() and len(each) == rows:
+            if each.dim() and len(each) == rows and not is_freed(each):
                 other = torch.cat([each[new : 2 * new], each[new : rows - new], each[new : 2 * new]]).detach()
                 changed.args, changed.kwargs = exchanged((changed.args, changed.kwargs), each, other)
         try:
@@ -126,7 +127,7 @@ def is_off_limits(module: nn.Module) -> bool:
 
 
 def answers_in(output: Any, rows: int) -> Tensor | None:
-    """The first tensor of the output that has a row for each sample and is no table of all pairs."""
+    """The first tensor of the output that has a row for each sample and is not a table of all pairs."""
     found = [each for each in floating_in(output) if each.dim() and len(each) == rows and rows not in each.shape[1:]]
     return found[0].detach() if found else None
 

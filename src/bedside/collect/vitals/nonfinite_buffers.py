@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.parameter_layout import Layout, plain_name
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
 
@@ -30,6 +30,7 @@ class NonfiniteBuffers(Collector):
 
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
+        self._modules: tuple[Layout, list[tuple[str, nn.Module]]] | None = None  # of which layout, and by name
         self._waiting: list[tuple[int, list[str], PendingValue]] = []
         self._reported: set[str] = set()
         self._infinite_by_right: set[str] | None = None  # once the first look has arrived
@@ -39,7 +40,12 @@ class NonfiniteBuffers(Collector):
         self._look(step)
 
     def _look(self, step: int) -> None:
-        named = {plain_name(name): buffer for name, buffer in self.model.named_buffers() if _counts(buffer)}
+        named = {
+            f"{home}.{name}" if home else name: buffer
+            for home, module in self._named_modules()
+            for name, buffer in module._buffers.items()
+            if buffer is not None and _counts(buffer)
+        }
         by_device: dict[torch.device, list[str]] = {}
         for name, buffer in named.items():
             by_device.setdefault(buffer.device, []).append(name)
@@ -48,6 +54,13 @@ class NonfiniteBuffers(Collector):
             nan = torch.stack([buffer.isnan().any() for buffer in buffers])
             infinite = torch.stack([buffer.isinf().any() for buffer in buffers])
             self._waiting.append((step, names, self.queue.put(torch.stack([nan, infinite]).double())))
+
+    def _named_modules(self) -> list[tuple[str, nn.Module]]:
+        """Walking through a deep model takes longer than looking at its buffers."""
+        layout = self.context.layout
+        if self._modules is None or self._modules[0] is not layout:
+            self._modules = (layout, [(plain_name(name), module) for name, module in self.model.named_modules()])
+        return self._modules[1]
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []

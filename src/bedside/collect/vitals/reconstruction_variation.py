@@ -20,6 +20,7 @@ from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import both_ends
 from bedside.record.missing import MISSING
+from bedside.training.freed_tensors import is_freed
 
 MIN_SAMPLES = 8  # of a batch: the spread of fewer says little
 LOGITS = "binary_cross_entropy_with_logits"
@@ -49,7 +50,7 @@ class Reconstruction(Collector):
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch = self._batch
-        if batch is None or function not in LOSSES or not isinstance(prediction, Tensor):
+        if batch is None or is_freed(batch) or function not in LOSSES or not isinstance(prediction, Tensor):
             return
         if not isinstance(target, Tensor) or not prediction.requires_grad:
             return

@@ -1,7 +1,7 @@
 """When the task itself changes: inputs of another shape (a curriculum), or another optimizer that takes over.
 
 A loss that leaps there is another loss, and a gradient that grows there is another gradient. Recorded once for each
-change that lasts; a shape that changes all the time (sentences of any length) is no change of task.
+change that lasts; a shape that changes all the time (sentences of any length) is not a change of task.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.squared_norms import flat
 from bedside.collect.reading.subsample import sample
+from bedside.errors import pass_on_interrupts
 from bedside.record.histograms import KIND, Histogram, ordered
 from bedside.record.run import Event
 
@@ -94,6 +95,7 @@ class Histograms(Collector):
             try:
                 self._count("activations", name, output)
             except Exception as error:
+                pass_on_interrupts(error)
                 self._error = error
             self.hook_seconds += time.perf_counter() - began
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.parameter_layout import Layout, plain_name
 from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.record.run import Event
@@ -31,6 +31,7 @@ class ZeroGradients(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         self._due = False
+        self._held: tuple[Layout, list[int], list[tuple[str, Tensor]]] | None = None  # whose parameters, and which
         self._names: list[str] = []
         self._largest: Tensor | None = None
         self._looked = 0
@@ -46,8 +47,7 @@ class ZeroGradients(Collector):
         ):  # optimizers that take turns leave zeros behind
             return
         self._due = False
-        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        named = [(plain_name(n), p.grad) for n, p in self.model.named_parameters() if id(p) in held]
+        named = [(name, parameter.grad) for name, parameter in self._held_by(optimizer)]
         # A part of a gradient that is zero says nothing about the rest, which other ranks hold.
         whole = [(name, grad) for name, grad in named if grad is not None and not is_sharded(grad)]
         grads = [(name, grad) for name, grad in whole if not grad.is_sparse and grad.numel()]
@@ -63,6 +63,15 @@ class ZeroGradients(Collector):
         if self._looked in REPORT_STEP:
             pending = self.queue.put((self._largest == 0).double())
             self._waiting.append((self.context.step, self._looked, self._names, pending))
+
+    def _held_by(self, optimizer: Optimizer) -> list[tuple[str, Tensor]]:
+        """The trainable parameters that it steps, by name."""
+        layout, sizes = self.context.layout, [len(group["params"]) for group in optimizer.param_groups]
+        if self._held is None or self._held[0] is not layout or self._held[1] != sizes:
+            held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            named = zip(layout.names, layout.parameters, strict=True)
+            self._held = (layout, sizes, [(name, p) for name, p in named if id(p) in held])
+        return self._held[2]
 
     def detach(self, step: int) -> None:
         self._due = False

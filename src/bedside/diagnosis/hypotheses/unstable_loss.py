@@ -49,7 +49,9 @@ LIMITS = Limits()
 
 def unstable_loss(run: Run, found: Sequence[Finding]) -> Differential | None:
     sick = symptom(run, found, SYMPTOMS)
-    if sick is None or not (hypotheses := weighed(CAUSES, sick, _named(sick))):
+    if sick is None or "buffers" in sick.finding.evidence:  # with finite weights: a batch did it, as the finding says
+        return None
+    if not (hypotheses := weighed(CAUSES, sick, _named(sick))):
         return None
     what = "stop being a number" if sick.finding.name in NOT_A_NUMBER else "become unstable"
     return Differential(f"Why did it {what}?", sick.onset, hypotheses, about=sick.finding.code)

@@ -20,7 +20,7 @@ HINT, STRONG, DECISIVE = math.log(3), math.log(20), math.log(150)
 
 @dataclass(frozen=True)
 class Limits:
-    shared: float = 0.5  # signs of one run are no independent witnesses: each counts half of what it would alone
+    shared: float = 0.5  # signs of one run are not independent witnesses: each counts half of what it would alone
     answered: float = 0.4  # of the causes have a sign, for or against: with fewer, the record does not say
     named: float = 4 * DECISIVE  # a rule that names the cause has weighed more than any sum of signs here
 

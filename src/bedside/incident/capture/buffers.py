@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 LEARNING = 3  # steps at which all buffers are copied, to see which of them move
 LOOK_AGAIN = 1000  # steps after which that is learnt anew
@@ -29,9 +30,13 @@ class BuffersBefore:
         self._steps += 1
         if at <= LEARNING:
             self._note_moving()
-            self._buffers = dict(self._model.named_buffers())
+            self._buffers = self._filled()
         copied = self._buffers if at < LEARNING else self._moving
         self._copies = {name: self._buffers[name].detach().clone() for name in copied if name in self._buffers}
+
+    def _filled(self) -> dict[str, Tensor]:
+        """Those of a lazy module have no shape before its first forward."""
+        return {name: each for name, each in self._model.named_buffers() if not is_lazy(each)}
 
     def before(self) -> dict[str, Tensor]:
         """Every buffer as it was when the step began, as far as that is known."""
@@ -47,7 +52,7 @@ class BuffersBefore:
 
     def _note_moving(self) -> None:
         # By content: batch norm moves its running mean without a new version number.
-        now = dict(self._model.named_buffers())
+        now = self._filled()
         for name, before in self._copies.items():
             if name not in now or now[name].shape != before.shape or not torch.equal(now[name], before):
                 self._moving.add(name)

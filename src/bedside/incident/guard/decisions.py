@@ -1,7 +1,7 @@
 """What the guard decided, in words: each step that is left out, how many in a row, and what is not finite.
 
-Three in a row are no accident: either the parameters are already bad, which no skipping repairs, or every batch is, or
-the model makes NaN out of sound numbers. Which of these it is, is said then.
+Three in a row are not an accident: either the parameters are already bad, which no skipping repairs, or every batch is,
+or the model makes NaN out of sound numbers. Which of these it is, is said then.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def check_multiple(skip_spikes: Any) -> float | None:
     is_number = isinstance(skip_spikes, int | float) and not isinstance(skip_spikes, bool)
     if skip_spikes is not None and not (is_number and skip_spikes > 0):
         raise BadOption(
-            f"skip_spikes={skip_spikes!r} is no multiple of the run's own spread.",
+            f"skip_spikes={skip_spikes!r} is not a multiple of the run's own spread.",
             expected="a number above 0, such as 6, or None",
             try_="bedside.watch(model, optimizer, skip_spikes=6)",
         )

@@ -39,7 +39,7 @@ class Sample:
 
 
 def shares(training: Training, loss: KeptLoss, batch: KeptBatch) -> list[Sample]:
-    """The samples, largest share of the gradient first; none where the loss is no sum over rows."""
+    """The samples, largest share of the gradient first; none where the loss is not a sum over rows."""
     with training.autocast():
         output = _output(loss, batch)
         losses = row_losses(loss, output, batch)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
 from bedside.errors import BedsideError
-from bedside.incident.incident import Incident
 from bedside.incident.nested import LeftOut
 from bedside.incident.numeric_settings import mismatches
 from bedside.incident.replay.kept_batch import KeptBatch
 from bedside.wording import count, listed
+
+if TYPE_CHECKING:
+    from bedside.incident.incident import Incident
 
 
 class CannotReplay(BedsideError):

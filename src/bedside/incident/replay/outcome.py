@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from bedside.incident.capture.capture import gradient_marks
-from bedside.incident.incident import Incident
 from bedside.incident.replay.kept_batch import KeptBatch
 from bedside.wording import listed
+
+if TYPE_CHECKING:
+    from bedside.incident.incident import Incident
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from bedside.collect.hooks.unrecorded import unrecorded
 from bedside.incident.capture.capture import stack
-from bedside.incident.incident import Incident
 from bedside.incident.numeric_settings import numerics_of
 from bedside.incident.replay.attribution import bad_rows, by_halving, shares
 from bedside.incident.replay.kept_batch import KeptBatch, KeptLoss, autocast_of
@@ -26,6 +26,9 @@ from bedside.training.nonfinite.hunt import already_bad, hunt
 from bedside.training.nonfinite.module_check import ModuleCheck
 from bedside.training.preserve import preserved
 from bedside.training.step import Loop, Training
+
+if TYPE_CHECKING:
+    from bedside.incident.incident import Incident
 
 LIKE_ITSELF = 1e-6  # relative: two losses of which one was divided by a whole number
 SUSPECTS = (1, 2, 4, 8)  # samples to leave out, those with the largest share of the gradient first

@@ -137,7 +137,7 @@ class _Counter:
         fired = (by_unit > 0).sum(0) if self.kind.dies else (by_unit != 0).sum(0)
         flat = self.kind.saturated(by_unit).sum(0) if self.kind.saturates else torch.zeros_like(fired)
         if self.fired is not None and self.fired.shape != fired.shape:
-            return  # another width at the next batch: these are no units
+            return  # another width at the next batch: these are not units
         self.fired = fired if self.fired is None else self.fired + fired
         self.flat = flat if self.flat is None else self.flat + flat
         self.seen += by_unit.shape[0]

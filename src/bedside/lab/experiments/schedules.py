@@ -39,7 +39,7 @@ def warmup_cosine(optimizer: Optimizer, warmup: int, total: int, floor: float = 
     """
     if not 0 <= warmup < total or not 0 <= floor <= 1:
         raise BadOption(
-            f"warmup={warmup}, total={total}, floor={floor} is no schedule.",
+            f"warmup={warmup}, total={total}, floor={floor} is not a schedule.",
             expected="0 ≤ warmup < total and a floor between 0 and 1",
             try_="schedules.warmup_cosine(optimizer, warmup=500, total=10_000, floor=0.1)",
         )

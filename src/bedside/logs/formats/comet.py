@@ -49,7 +49,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
     log = Log("comet")
     epochs: list[tuple[str, float, float]] = []
     if not _lists_few_files(paths[0]):
-        raise Unreadable("it is no zip, or lists too many files")
+        raise Unreadable("it is not a zip, or lists too many files")
     for message in _messages(paths[0], log):
         payload = message.get("payload")
         if not isinstance(payload, dict):
@@ -98,7 +98,7 @@ def _messages(path: Path, log: Log) -> Iterator[dict[str, Any]]:
             if left <= 0:
                 log.note("The archive unpacks to more than 256 MB of messages: the rest was left out.")
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as broken:
-        raise Unreadable(f"it is no zip with {MESSAGES} ({broken})") from None
+        raise Unreadable(f"it is not a zip with {MESSAGES} ({broken})") from None
     except Exception as broken:  # zlib.error and friends are private to the codec
         if type(broken).__module__ in ("zlib", "_bz2", "_lzma", "lzma"):
             raise Unreadable(f"its archive is damaged ({broken})") from None

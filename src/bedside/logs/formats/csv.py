@@ -103,7 +103,7 @@ def read_cells(path: Path) -> Table:
         delimiter = delimiter_of(first)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
         if not names or len(names) > MOST_COLUMNS:
-            raise Unreadable("its first line is no header")
+            raise Unreadable("its first line is not a header")
         columns = [array("d") for _ in names]
         damaged: set[int] = set()
         commas: bool | None = None  # whether 1,25 is 1.25

@@ -83,7 +83,7 @@ def _list(path: Path) -> Iterator[Mapping[str, Any] | None]:
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if not isinstance(found, list):
-        raise Unreadable("it is no list of records")
+        raise Unreadable("it is not a list of records")
     for record in found:
         yield record if isinstance(record, dict) else None
 
@@ -112,7 +112,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
         else:
             rows.append(_of_its_split(flat(record)))
     if damaged:
-        log.note(f"{damaged} lines are no records and were left out.")
+        log.note(f"{damaged} lines are not records and were left out.")
     often = Counter(name for row in rows for name, value in row.items() if number(value) is not None)
     usual = [name for name, count in often.items() if count * 2 >= len(rows)]
     axis = axis_of(usual if find_axis(usual) else list(often), lambda name: _filled(rows, name), len(rows))

@@ -21,7 +21,7 @@ from bedside.logs.numbers import number
 from bedside.naming.metric_names import read_name
 
 MOST_BYTES = 2**28
-MIN_READINGS = 3  # of a loss or a metric: a final score is no curve
+MIN_READINGS = 3  # of a loss or a metric: a final score is not a curve
 _TABLE = re.compile(r"(?is)<table\b.*?</table>")
 _ROW = re.compile(r"(?is)<tr\b.*?</tr>")
 _CELL = re.compile(r"(?is)<t[hd]\b[^>]*>(.*?)</t[hd]>")

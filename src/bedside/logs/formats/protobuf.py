@@ -12,7 +12,7 @@ LONGEST_VARINT = 10
 
 
 class Malformed(ValueError):
-    """The bytes are no protobuf message."""
+    """The bytes are not a protobuf message."""
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:

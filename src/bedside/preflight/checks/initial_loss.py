@@ -12,7 +12,7 @@ starts a thousand variances away spends its first epochs on learning the mean of
 ## How it decides
 The mean loss over the first batches in evaluation mode against the guess: more than `times` it for classes, more than
 `variances` times the variance for squared error. Known are losses that one call of a torch function computes, averaged
-and unweighted. A loss below chance is no fault here: fine-tuning starts there.
+and unweighted. A loss below chance is not a fault here: fine-tuning starts there.
 
 ## When it is wrong
 A pre-trained model on data that it is confidently wrong about; that is worth knowing too.

@@ -8,7 +8,7 @@ A loader that is slower than the model leaves the machine idle for most of the r
 
 ## How it decides
 It measures `batches` batches and the quickest of a few steps on this machine, now. More than `starved` of the time
-spent waiting is a note: a measurement of seconds is no verdict.
+spent waiting is a note: a measurement of seconds is not a verdict.
 
 ## When it is wrong
 On another machine than the one that trains, and where other programs are busy.

@@ -5,7 +5,7 @@ Weights, gradients, the optimizer's own state, and what is kept of the forward p
 
 ## Why it matters
 The optimizer's state is only made in the first step, so that the first forward fits and the first step does not. And
-a batch size that was tried without the optimizer is no batch size.
+a batch size that was tried without the optimizer is not a batch size.
 
 ## How it decides
 One step is taken (and taken back) while tensors that the graph keeps are counted, each piece of memory once. Failed if

@@ -12,7 +12,7 @@ After `steps` small steps, so that a last layer that begins at zero has left it,
 mode must differ by more than `same` of their size.
 
 ## When it is wrong
-Models whose output is no function of the sample: a table of embeddings, a learned constant.
+Models whose output is not a function of the sample: a table of embeddings, a learned constant.
 
 ## What to try
 1. Print the spread over the batch behind each layer: the first one at zero is where it gets lost.
@@ -76,6 +76,6 @@ def outputs_differ(setup: Setup, limits: Limits) -> Passed | Finding:
         f"All {rows} samples of the first batch get the same answer{': zero' if dead else ''}.",
         confidence=0.9,
         evidence={"spread": spread, "size": size},
-        could_also_be=("An output that is no function of the sample.",),
+        could_also_be=("An output that is not a function of the sample.",),
         try_=("bedside.lab.dead_units(model, loader); print the spread over the batch behind each layer.",),
     )

@@ -7,7 +7,7 @@ after a ReLU or anything above 1 after a sigmoid.
 
 ## Why it matters
 A label out of range is an IndexError on the CPU, a device-side assertion without a line number on a GPU. An unreachable
-target is no error at all: the loss stays high, and the output sits at the end of its range with no gradient.
+target is not an error at all: the loss stays high, and the output sits at the end of its range with no gradient.
 
 ## How it decides
 The targets of the first batches against the number of outputs, or against the range of the last operation, read off

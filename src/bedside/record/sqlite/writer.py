@@ -153,7 +153,7 @@ class Store:
         increasing = len(at) == 1 or bool((at[1:] > at[:-1]).all())
         first, last = (int(at[0]), int(at[-1])) if increasing else (int(at.min()), int(at.max()))
         for step in (first, last):
-            key_of(self.segment, step)  # refuses what is no step
+            key_of(self.segment, step)  # refuses what is not a step
         table.in_order &= increasing and first > table.newest
         table.newest = max(table.newest, last)
         table.steps.append(at)
@@ -333,7 +333,7 @@ class Store:
         return kept, times[newest], np.concatenate([old[2], packed], axis=1)[:, newest]
 
     def _note_seen(self, table: _MetricSet, values: NDArray[np.float64]) -> None:
-        """A column that never had a reading is no series: rules should say what they need, not see nothing."""
+        """A column that never had a reading is not a series: rules should say what they need, not see nothing."""
         if table.all_seen:
             return
         seen = table.seen | ~is_missing(values).all(axis=0)

@@ -78,7 +78,7 @@ class CurveTable:
 
 
 def rounded(values: NDArray[np.float64]) -> list[float | None]:
-    """As JSON can hold them: null for what is no number."""
+    """As JSON can hold them: null for what is not a number."""
     return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 

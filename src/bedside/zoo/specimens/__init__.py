@@ -7,6 +7,7 @@ from bedside.zoo.specimen import Specimen
 from bedside.zoo.specimens.accumulated_micro_batches import accumulated_micro_batches
 from bedside.zoo.specimens.accumulation_not_divided import accumulation_not_divided
 from bedside.zoo.specimens.accuracy_of_the_wrong_column import accuracy_of_the_wrong_column
+from bedside.zoo.specimens.activation_forgotten import activation_forgotten
 from bedside.zoo.specimens.augmentation_off import augmentation_off
 from bedside.zoo.specimens.bad_batch import bad_batch
 from bedside.zoo.specimens.balanced_gan import balanced_gan
@@ -30,6 +31,7 @@ from bedside.zoo.specimens.double_softmax import double_softmax
 from bedside.zoo.specimens.early_nan_skipped import early_nan_skipped
 from bedside.zoo.specimens.endless_warmup import endless_warmup
 from bedside.zoo.specimens.erratic_validation import erratic_validation
+from bedside.zoo.specimens.evaluated_on_training_rows import evaluated_on_training_rows
 from bedside.zoo.specimens.evaluating_in_train_mode import evaluating_in_train_mode
 from bedside.zoo.specimens.evaluating_with_gradients import evaluating_with_gradients
 from bedside.zoo.specimens.exploding_depth import exploding_depth
@@ -41,6 +43,7 @@ from bedside.zoo.specimens.grokking import grokking
 from bedside.zoo.specimens.growing_activations import growing_activations
 from bedside.zoo.specimens.head_not_in_optimizer import head_not_in_optimizer
 from bedside.zoo.specimens.heavy_dropout import heavy_dropout
+from bedside.zoo.specimens.held_out_classes_renumbered import held_out_classes_renumbered
 from bedside.zoo.specimens.hundred_examples import hundred_examples
 from bedside.zoo.specimens.label_in_the_input import label_in_the_input
 from bedside.zoo.specimens.label_smoothing import label_smoothing
@@ -219,6 +222,9 @@ ZOO: tuple[Specimen, ...] = (
     denoising_autoencoder,
     summed_divergence,
     clipped_by_value,
+    activation_forgotten,
+    held_out_classes_renumbered,
+    evaluated_on_training_rows,
 )
 
 

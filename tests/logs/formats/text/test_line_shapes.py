@@ -11,7 +11,7 @@ from tests.logs.printed import PROGRAMS
 from bedside.logs.formats.text.line_numbers import line_numbers
 from bedside.logs.formats.text.line_shapes import Shapes
 
-FREE = r"(?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*"  # digits that are no part of a name
+FREE = r"(?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*"  # digits that are not part of a name
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

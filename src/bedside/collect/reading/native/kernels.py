@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-from bedside.collect.reading.native.sums import SAFE_RANGE, WIDTH
+from bedside.collect.reading.native.float32 import SAFE_RANGE, WIDTH
 
 BLOCK = 1024  # elements: a float32 sum of this many, in the lanes of a register, errs by 1e-7 at most
 AHEAD = 4  # tensors whose beginning is fetched before their turn: saves a fifth where many are small (measured)

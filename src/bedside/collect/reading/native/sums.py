@@ -3,13 +3,15 @@
 Plain torch and numpy pay for every call and for every buffer in between. Here the addresses of many tensors go into one
 call that reads each once. Blocks of squares are added up in float32 and their sums in float64, as plain torch does.
 
-Addresses are read anew for every call, while the tensors are held: a kept one could point to memory that has been given
-back. Those of parameters are kept by `addresses.py`, which holds the memory as well. Only float32 on the CPU, lying in
-one piece, is taken; everything else is read by plain torch.
+Addresses and sizes are read anew for every call, while the tensors are held: a kept address could point to memory that
+has been given back, or that is shorter by now (`p.data = p.data[:k]`). Those of parameters are kept by `addresses.py`,
+which holds the memory as well. Only float32 on the CPU that lies in one piece is taken, and nothing whose memory was
+given back while the tensor stayed; everything else is read by plain torch.
 
-numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk).
-That happens in a thread of its own, once plain torch has taken as long as loading does; until it is done, and
-whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
+numba takes a second to load, and several to compile when it is used for the first time (the result is kept on disk);
+and it stays in memory, with 130 MB. So it is loaded, in a thread of its own, only once plain torch has taken as long as
+loading does; under a budget, where it saves no time but reads more often, only if a reading is dear. Until it is done,
+and whenever it fails, plain torch is taken. `BEDSIDE_NATIVE=0` in the environment turns it off.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bedside.collect.reading.native.float32 import WIDTH
 from bedside.collect.reading.subsample import Cut
+from bedside.training.freed_tensors import is_freed
 
 Floats = NDArray[np.float64]
 
 RESULTS_AT_ONCE = 400  # parameters whose results are made room for at a time
 LOADING_SECONDS = 1.0  # seconds that loading takes: worth it once plain torch has taken as long
-SAFE_RANGE = (1e-30, 1e37)  # sums in between lost nothing: float32 squares vanish below 1e-38 and overflow above 3e38
+DEAR_READING = 2e-3  # seconds: a small net takes 0.3 to 0.8 ms, one of 522 tensors 2.5 ms, larger ones more
 
 _kernels: ModuleType | None = None
 _begun = False
@@ -45,6 +49,11 @@ def available() -> bool:
 
 def ready() -> bool:
     return _kernels is not None
+
+
+def is_worth_loading(sum_seconds: float, reading: float, limited: bool) -> bool:
+    """Given the seconds that adding up took in all and at one reading, and whether there is a budget."""
+    return sum_seconds > LOADING_SECONDS and (not limited or reading > DEAR_READING)
 
 
 def load_in_background() -> None:
@@ -73,22 +82,26 @@ def suits(tensor: Tensor | None) -> bool:
     in_one_piece = tensor.is_contiguous() or (
         tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
     )
-    return in_one_piece and not hasattr(tensor, "to_local")
+    return in_one_piece and not hasattr(tensor, "to_local") and not is_freed(tensor)
 
 
 def all_suit(tensors: Sequence[Tensor | None]) -> bool:
     """Whether they all do and are there, when they belong to plain parameters on the CPU; asked without a loop."""
     try:
-        return set(map(_dtype, tensors)) <= {torch.float32} and all(map(_is_contiguous, tensors))
+        return (
+            set(map(_dtype, tensors)) <= {torch.float32}
+            and all(map(_is_contiguous, tensors))
+            and all(map(_data_ptr, tensors))  # an address of nothing: freed, or empty
+        )
     except (TypeError, AttributeError, RuntimeError):  # one is None, or sparse
         return False
 
 
-def squares(tensors: Sequence[Tensor], sizes: NDArray[np.int64] | None = None) -> Floats:
-    """Squared norms of tensors that suit; their sizes, if they are known."""
+def squares(tensors: Sequence[Tensor]) -> Floats:
+    """Squared norms of tensors that suit."""
     assert _kernels is not None
     out = np.empty(len(tensors))
-    _kernels.sum_squares(_addresses(tensors), _sizes(tensors) if sizes is None else sizes, out)
+    _kernels.sum_squares(_addresses(tensors), _sizes(tensors), out)
     return out
 
 
@@ -132,6 +145,7 @@ class Pairs:
             # Sizes, and addresses before, now and of gradients: in one array, since every argument of a call costs.
             nothing = np.zeros(len(olds), np.int64)
             self._plan = np.stack([_sizes(olds), _addresses(olds), nothing, nothing])
+            self._sizes = self._plan[0].tolist()
             self._gradients = memoryview(self._plan[3])
             self._spare: list[Floats] = []
 
@@ -170,11 +184,16 @@ class Pairs:
         found, float32 = self._gradients, torch.float32  # looked up once: this loop is most of what many tensors take
         held: list[Tensor] = []
         try:
-            for place, new in enumerate(news):
+            for place, (new, size) in enumerate(zip(news, self._sizes, strict=True)):
                 gradient = new.grad
                 if gradient is None or gradient.dtype is not float32 or not gradient.is_contiguous():
                     return None
-                found[place] = gradient.data_ptr()
+                address = gradient.data_ptr()
+                if gradient.numel() != size or (
+                    size and not address
+                ):  # no longer as long as its parameter was, or freed
+                    return None
+                found[place] = address
                 held.append(gradient)
         except RuntimeError:  # one is sparse
             return None
@@ -186,12 +205,13 @@ class Pairs:
         if addresses is not self._known:
             if not all(map(suits, news)) or not all(map(_is_contiguous, news)):
                 return False
+            if list(map(Tensor.numel, news)) != self._sizes:
+                return False
             self._known, self._plan[2] = addresses, addresses
         return True
 
 
 PLAIN = {Tensor, torch.nn.Parameter}
-WIDTH = 4  # bytes of a float32
 
 _dtype = attrgetter("dtype")
 _data_ptr = torch.Tensor.data_ptr

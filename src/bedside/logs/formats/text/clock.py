@@ -49,7 +49,7 @@ class Clock:
         return self._epoch
 
     def read(self, found: Sequence[Found], *, evaluating: bool, trains: bool = False) -> set[str]:
-        """Take the step from a line's numbers; returns the names it was read from, which are no metrics.
+        """Take the step from a line's numbers; returns the names it was read from, which are not metrics.
 
         `trains` says that the line has a training loss of its own.
         """

@@ -61,7 +61,7 @@ def _drop_talk(log: Log) -> None:
 
 
 def _skipped_steps(log: Log) -> None:
-    """0 where a step was logged, 1 where one was skipped; a norm printed only on overflow is no vital."""
+    """0 where a step was logged, 1 where one was skipped; a norm printed only on overflow is not a vital."""
     skipped = log.columns.pop(SKIPS, None)
     if skipped is None:
         return

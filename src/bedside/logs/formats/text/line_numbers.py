@@ -16,7 +16,7 @@ from bedside.logs.numbers import WRAPPING
 from bedside.naming.words import SPLITS, split_words
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# Dates, clock times, versions, addresses and paths hold digits that are no readings.
+# Dates, clock times, versions, addresses and paths hold digits that are not readings.
 # Every alternative that begins with digits looks back first, so that a long row of digits is tried once.
 _NOT_READINGS = re.compile(
     r"""(?x)
@@ -35,7 +35,7 @@ _NOT_READINGS = re.compile(
   | (?<!\d)\d{1,3}%\|[^|]*\|                                                              # a progress bar
     """
 )
-# What stands before the level in a line of Python's logging: time, host, module, line. It is no reading.
+# What stands before the level in a line of Python's logging: time, host, module, line. It is not a reading.
 _LEVEL = re.compile(r"^.{0,160}?\b(?:INFO|WARNING|WARN|DEBUG|ERROR|CRITICAL)\b\]?:?(?:(?<=:)[\w.]+:)?")
 _NUMBER = re.compile(
     r"""(?x)
@@ -114,7 +114,7 @@ class Spot:
 
 
 def tidy(line: str) -> str:
-    """A line, as long as before, with blanks for colours, log prefixes, dates and other digits that are no readings."""
+    """A line, as long as before, with blanks for colours, log prefixes, dates and other digits."""
     bare = WRAPPING.sub(_blanked, uncoloured(line))
     return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, bare, count=1))
 

@@ -13,7 +13,7 @@ from bedside.logs.formats.text.line_numbers import Found, Spot, lead, spots_in, 
 from bedside.logs.formats.text.tables import header_in
 from bedside.naming.words import SPLITS, split_words
 
-MOST_SHAPES = 5_000  # shapes remembered; a log with more is no log of records
+MOST_SHAPES = 5_000  # shapes remembered; a log with more is not a log of records
 LONGEST_LINE = 2_000  # characters of a line that is worth remembering
 # Numbers that are not part of a word: in `g0_loss` the 0 is its name, and the 95 in `mAP50-95`.
 _FREE = re.compile(r"((?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")

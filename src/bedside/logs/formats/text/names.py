@@ -32,7 +32,7 @@ class ColumnName:
 
 @lru_cache(maxsize=10_000)
 def column_of(name: str, section: str, split: str) -> ColumnName | None:
-    """The column of a name in a `section` of a line that measures `split`; None if it is no reading."""
+    """The column of a name in a `section` of a line that measures `split`; None if it is not a reading."""
     meaning = read_name(name)
     if meaning.kind == "other" and ": " in name:  # `Averaged stats: lr`
         name = name.rsplit(": ", 1)[-1]

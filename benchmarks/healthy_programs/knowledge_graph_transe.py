@@ -1,0 +1,46 @@
+"""TransE on a made-up family of entities: margin ranking against corrupted triples, entities renormalised."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class TransE(nn.Module):
+    def __init__(self, entities, relations, dim=32):
+        super().__init__()
+        self.entity, self.relation = nn.Embedding(entities, dim), nn.Embedding(relations, dim)
+        nn.init.uniform_(self.entity.weight, -6 / dim**0.5, 6 / dim**0.5)
+        nn.init.uniform_(self.relation.weight, -6 / dim**0.5, 6 / dim**0.5)
+
+    def forward(self, h, r, t):
+        return (self.entity(h) + self.relation(r) - self.entity(t)).norm(p=1, dim=1)
+
+
+def main(watch):
+    n = 120
+    heads = torch.arange(n).repeat(4)
+    relations = torch.arange(4).repeat_interleave(n)
+    tails = (heads + torch.tensor([1, 3, 10, 30])[relations]) % n
+    order = torch.randperm(len(heads))
+    train, test = order[:430], order[430:]
+    model = TransE(n, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    monitor = watch(model, optimizer)
+    for epoch in range(80):
+        model.entity.weight.data = F.normalize(model.entity.weight.data, dim=1)
+        for i in train[torch.randperm(430)].split(43):
+            h, r, t = heads[i], relations[i], tails[i]
+            wrong = torch.randint(n, t.shape)
+            loss = F.relu(1 + model(h, r, t) - model(h, r, wrong)).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        if epoch % 8 == 7:
+            with torch.no_grad():
+                rank = 0.0
+                for k in test.tolist():
+                    d = model(heads[k].expand(n), relations[k].expand(n), torch.arange(n))
+                    rank += (d < d[tails[k]]).sum().item() + 1
+            monitor.log(mean_rank=rank / len(test), epoch=epoch)
+    monitor.close()
+    assert rank / len(test) < 25

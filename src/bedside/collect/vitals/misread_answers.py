@@ -1,0 +1,148 @@
+"""Validation answers under other readings: are they right about something else than the targets they are scored by?
+
+Held-out labels that are numbered otherwise than the training ones, targets in another unit, tags that slipped by one
+place: the network is right, and its score says that it is wrong. What was computed for the loss of an evaluation tells.
+Of classes a table is kept of what was answered for which label, and whether the answers agree with the labels one place
+on or back; of numbers the sums from which the best straight line from answers to targets follows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
+from bedside.record.run import Event
+
+MAX_CLASSES = 64  # the table is read with every evaluation
+MAX_LOOKS = 200  # evaluations
+CLASSES = ("cross_entropy", "nll_loss")
+NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+
+
+class MisreadAnswers(Collector):
+    """Adds up what the batches of an evaluation were answered, until training goes on."""
+
+    name = "misread answers"
+    sampled = False
+
+    def __init__(self, context: WatchContext) -> None:
+        super().__init__(context)
+        self._looks = 0
+        self._step = -1
+        self._table: Tensor | None = None  # answers by label, and how many agree with the label one on and one back
+        self._sums: Tensor | None = None  # of answers, targets, their squares and product, and how many
+        self._news: list[tuple[int, str, PendingValue]] = []
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
+        if self._looks >= MAX_LOOKS or torch.is_grad_enabled() or not isinstance(prediction, Tensor):
+            return
+        if prediction.requires_grad or not isinstance(target, Tensor):
+            return
+        if self.context.step != self._step:
+            self._close()
+            self._step = self.context.step
+        if function in CLASSES and prediction.dim() > 1 and 2 <= prediction.shape[1] <= MAX_CLASSES:
+            if not target.is_floating_point():
+                numbers = answered(prediction, target)
+                fits = self._table is not None and self._table.shape == numbers.shape
+                self._table = self._table + numbers if fits and self._table is not None else numbers
+        elif function in NUMBERS and target.is_floating_point() and prediction.shape == target.shape:
+            sums = moments(prediction, target)
+            self._sums = sums if self._sums is None else self._sums + sums
+
+    def step_begins(self, optimizer: Any, closure: bool) -> None:
+        self._close()
+
+    def end(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        for kind, numbers in (("classes", self._table), ("numbers", self._sums)):
+            if numbers is not None:
+                self._looks += 1
+                self._news.append((self._step, kind, self.queue.put(numbers)))
+        self._table = self._sums = None
+
+    def events(self) -> Iterable[Event]:
+        news, self._news = self._news, []
+        for step, kind, pending in news:
+            numbers = torch.from_numpy(pending.numbers)
+            facts = other_labels(numbers) if kind == "classes" else other_unit(numbers)
+            if facts:
+                yield Event(step, "evaluation_answers", {"kind": kind} | facts, time.time())
+
+
+def answered(prediction: Tensor, target: Tensor) -> Tensor:
+    """A table of (label, answer), and after it how many answers agree with the label one place on, and one back."""
+    classes = prediction.shape[1]
+    answers, labels = prediction.detach().argmax(1).reshape(-1), target.detach().reshape(-1).long()
+    inside = ((labels >= 0) & (labels < classes)).double()
+    places = labels.clamp(0, classes - 1) * classes + answers
+    table = torch.zeros(classes * classes, dtype=torch.float64, device=labels.device).scatter_add_(0, places, inside)
+    on, back = (((answers == labels.roll(by)) * inside).sum() for by in (-1, 1))
+    return torch.cat([table, torch.stack([on, back])])
+
+
+def moments(prediction: Tensor, target: Tensor) -> Tensor:
+    told, wanted = prediction.detach().double().reshape(-1), target.detach().double().reshape(-1)
+    sums = [told.sum(), wanted.sum(), told.square().sum(), wanted.square().sum(), (told * wanted).sum()]
+    return torch.stack([*sums, torch.ones_like(told).sum()])
+
+
+def other_labels(numbers: Tensor) -> dict[str, Any]:
+    """How many answers are right, and how many under the best one-to-one renaming of the labels, or one place off.
+
+    >>> table = torch.zeros(3, 3).double()
+    >>> table[0, 1] = table[1, 2] = table[2, 0] = 30
+    >>> facts = other_labels(torch.cat([table.reshape(-1), torch.tensor([5.0, 4.0])]))
+    >>> facts["right"], facts["renamed"], facts["labels"]
+    (0.0, 1.0, 3)
+    """
+    classes = round((len(numbers) - 2) ** 0.5)
+    table, total = numbers[:-2].reshape(classes, classes), float(numbers[:-2].sum())
+    if total == 0:
+        return {}
+    seen = table.sum(1) > 0
+    names = table.argmax(1)[seen]
+    one_to_one = len(set(names.tolist())) == len(names)
+    return {
+        "right": float(table.diagonal().sum()) / total,
+        "renamed": float(table.amax(1).sum()) / total if one_to_one else 0.0,
+        "on": float(numbers[-2]) / total,
+        "back": float(numbers[-1]) / total,
+        "labels": int(seen.sum()),
+        "examples": int(total),
+    }
+
+
+def other_unit(numbers: Tensor) -> dict[str, Any]:
+    """The squared error of the answers, that of the best straight line from them to the targets, and of their mean.
+
+    >>> told = torch.tensor([0.0, 1.0, 2.0, 3.0])
+    >>> facts = other_unit(moments(told, 10 * told + 5))
+    >>> [round(facts[key], 6) for key in ("factor", "offset", "line")]
+    [10.0, 5.0, 0.0]
+    """
+    told, wanted, told_squared, wanted_squared, product, count = (float(each) for each in numbers)
+    if count < 2:
+        return {}
+    spread = wanted_squared / count - (wanted / count) ** 2
+    own = told_squared / count - (told / count) ** 2
+    together = product / count - told * wanted / count**2
+    if not own > 0 or not spread > 0:
+        return {}
+    factor = together / own
+    return {
+        "error": (told_squared - 2 * product + wanted_squared) / count,
+        "line": max(0.0, spread - together * factor),
+        "spread": spread,
+        "factor": factor,
+        "offset": wanted / count - factor * told / count,
+        "examples": int(count),
+    }

@@ -1,0 +1,108 @@
+"""Validation answers are right, but for another numbering, place or unit of the targets.
+
+## What it sees
+Answers that are nearly all wrong, and nearly all right once the held-out labels are renamed one to one, moved by one
+place, or put through one straight line.
+
+## Why it matters
+The network has learned what it should, and the score says the opposite: classes are numbered anew for the held-out part
+(another order of folders, an encoder fitted twice), tags slipped by one token, targets are in another unit. Every
+decision made by that score is wrong.
+
+## How it decides
+From the answers and targets of the evaluations' own loss calls, the last `looks` of them. Classes: at most `wrong` of
+the answers agree with their labels, while under one renaming (or one place on or back) `right` of them do, over
+`labels` classes and `examples` answers. Numbers: the squared error is above the targets' variance, so that a constant
+would do better, and a straight line through the answers takes away all but `left` of that variance.
+
+## When it is wrong
+Held-out data that are meant to be answered in other terms.
+
+## What to try
+1. Print the labels of ten held-out examples beside those of ten training examples that look the same.
+2. Save the numbering of the classes, and the scaler of the targets, with the training part, and use them for both.
+
+## Example
+>>> from bedside.record.run import Event
+>>> from bedside.testing import a_run
+>>> seen = {"kind": "classes", "right": 0.02, "renamed": 0.93, "on": 0.2, "back": 0.2, "labels": 5, "examples": 400}
+>>> looks = [Event(step, "evaluation_answers", seen) for step in (20, 40, 60)]
+>>> print(*misread_validation.check(a_run(loss=1.0, events=looks)))
+DAT113 misread-validation: 2 % of 400 validation answers are right, and 93 % would be with the 5 labels renamed one \
+to one.
+
+## References
+- Sculley et al. (2015), Hidden technical debt in machine learning systems: undeclared consumers of an encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bedside.errors import NotEnough
+from bedside.finding import Finding, Severity
+from bedside.record.run import Event, Run
+from bedside.rules.base import rule
+from bedside.wording import number, percent
+
+
+@dataclass(frozen=True)
+class Limits:
+    looks: int = 2  # evaluations: an untrained network may agree with anything once
+    wrong: float = 0.4  # of the answers agree as they are
+    right: float = 0.7  # of them agree otherwise: no renaming makes that of answers that know nothing
+    labels: int = 2  # classes that occur; of one class every answer is a renaming
+    examples: int = 60  # answers: with three of each of twenty classes, half agree with some renaming
+    each: int = 6  # answers for each class that occurs
+    left: float = 0.15  # of the variance: a correlation of 0.92
+
+
+@rule("DAT113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+def misread_validation(run: Run, limits: Limits) -> Iterator[Finding]:
+    looks = run.events_of("evaluation_answers")
+    if len(looks) < limits.looks:
+        raise NotEnough(f"{limits.looks} evaluations whose loss is one of torch's functions, has {len(looks)}")
+    last = looks[-limits.looks :]
+    said = [_said(each, limits) for each in last]
+    if not all(said):
+        return
+    yield misread_validation.finding(
+        said[-1],
+        first_step=looks[0].step,
+        last_step=max(last[-1].step, run.steps - 1),
+        confidence=0.9,
+        evidence={key: value for key, value in last[-1].data.items() if isinstance(value, (int, float))},
+        series=["val/loss", "loss"],
+        could_also_be=("Held-out data that are meant to be answered in other terms.",),
+        try_=(
+            "Print the targets of ten held-out examples beside those of ten training examples that look the same.",
+            "Keep the numbering of classes and the scaler of targets with the training part, and use them for both.",
+        ),
+    )
+
+
+def _said(look: Event, limits: Limits) -> str:
+    """What the answers of one evaluation are right about, in words; nothing if they are right, or just wrong."""
+    told = look.data
+    if told["examples"] < limits.examples:
+        return ""
+    if told["kind"] == "numbers":
+        if told["error"] <= told["spread"] or told["line"] > limits.left * told["spread"]:
+            return ""
+        return (
+            f"Validation answers are off by more ({number(told['error'])}, squared) than a constant would be "
+            f"({number(told['spread'])}), and by {number(told['line'])} if they are multiplied by "
+            f"{number(told['factor'])} and moved by {number(told['offset'])}."
+        )
+    if told["right"] > limits.wrong or told["labels"] < limits.labels:
+        return ""
+    if told["examples"] < limits.each * told["labels"]:
+        return ""
+    begins = f"{percent(told['right'])} of {told['examples']} validation answers are right, and "
+    if told["renamed"] >= limits.right:
+        return begins + f"{percent(told['renamed'])} would be with the {told['labels']} labels renamed one to one."
+    moved = max(told["on"], told["back"])
+    if moved >= limits.right:
+        return begins + f"{percent(moved)} agree with the label one place {'on' if moved == told['on'] else 'back'}."
+    return ""
