@@ -64,7 +64,11 @@ def test_speaks_after_a_start_that_blew_up_if_the_accuracy_says_so():
 
 
 def test_stays_silent_when_the_accuracy_is_better_than_its_loss_would_let_guess():
-    run = a_run(loss=np.log(10) + 0.003 * RNG.normal(size=300), val_loss=[2.3] * 10, val_accuracy=[0.4] * 10)
+    run = a_run(
+        loss=np.log(10) + 0.003 * RNG.normal(size=300),
+        val_loss=[2.3] * 10,
+        val_accuracy=[0.4, 0.41, 0.39, 0.402, 0.398] * 2,
+    )
     assert [each.severity for each in loss_at_chance.check(run)] in ([], [Severity.NOTE])
 
 

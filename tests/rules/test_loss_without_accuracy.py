@@ -108,3 +108,10 @@ def test_speaks_when_the_accuracy_only_scatters_as_a_small_held_out_set_does():
 def test_stays_silent_when_an_accuracy_within_that_scatter_rises():
     val = np.linspace(2.25, 0.92, 20)
     assert not loss_without_accuracy.check(a_run(loss=val, val_loss=val, val_accuracy=np.linspace(0.095, 0.118, 20)))
+
+
+@pytest.mark.parametrize("end", [3.7, 0.9])
+def test_speaks_only_where_the_loss_is_better_than_a_blind_guess(end):
+    falling = np.linspace(9.0, end, 12)
+    run = a_run(loss=np.linspace(9.0, end, 300), val_loss=falling, val_accuracy=[0.0995] * 12, config={"classes": 10})
+    assert bool(loss_without_accuracy.check(run)) == (end < 2.3)

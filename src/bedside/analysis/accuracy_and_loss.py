@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bedside.analysis.chance_levels import Chance, chance_level, known_chance
+from bedside.analysis.chance_levels import FAMILIAR, Chance, chance_level, known_chance
 from bedside.record.run import Run
 from bedside.record.series import Series
 
@@ -69,6 +69,9 @@ def guessed_classes(accuracies: Sequence[Series], loss: float) -> int:
     usual = max(float(np.median(each.values)) for each in accuracies)
     best = max(float(each.values.max()) for each in accuracies)
     classes = round(math.exp(min(loss, MOST_CLASSES)))
+    told = round(1 / usual) if usual > 0 else 0  # by the accuracy: the loss of an untrained head is a little off
+    if told in FAMILIAR and abs(loss - math.log(told)) <= NEAR_A_GUESS * math.log(told):
+        classes = told
     if classes < 2 or abs(loss - math.log(classes)) > NEAR_A_GUESS * math.log(classes):
         return 0
     slack = max(LUCK / classes, LUCK_AT_LEAST)

@@ -20,9 +20,10 @@ SURROGATE_SIGNS = frozenset(
     "clip_ratio clipfrac approx_kl policy_loss value_loss completion_length mean_completion_length epsilon q_values "
     "td_error".split()
 )
+GENERATED = frozenset({"fid", "kid"})
 _REWARD = re.compile(
     r"(?:^|_)(?:reward|rew)(?:_|$)|(?:^|(?:mean|avg|average|total|episode|ep|eval)_)rewards(?:_mean)?$|rewards_mean$"
-    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_returns?(?:_|$)"
+    r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_ret(?:urns?)?(?:_|$)"
 )
 
 
@@ -48,6 +49,12 @@ def validation_metrics(run: Run) -> list[Series]:
         for series in run.matching("val/")
         if series and not is_loss(series.vital) and goes_up(series.vital) is not None
     ]
+
+
+def held_out_scores(run: Run) -> list[Series]:
+    """The same, and scores of what a generator makes, which know no training data (FID)."""
+    made = [run.series(vital) for vital in run.vitals if GENERATED & set(re.split(r"[^a-z]+", vital.lower()))]
+    return [*validation_metrics(run), *(each for each in made if each and not each.vital.startswith("val/"))]
 
 
 def rewards(run: Run) -> list[Series]:
@@ -135,6 +142,12 @@ def is_surrogate(run: Run) -> bool:
     if run.config.get("objective") in ("reward", SCORE) or _has_surrogate_signs(tuple(run.vitals)):
         return True
     return any(_TASK_DONE.search(vital) for vital in run.vitals) and bool((run.loss.finite().values < 0).any())
+
+
+def is_reward(vital: str) -> bool:
+    """Whether a metric is what an agent gets: a reward, a return, a share of tasks done."""
+    name = vital.rsplit("/", 1)[-1].lower().replace(" ", "_")
+    return bool(_REWARD.search(name) or _TASK_DONE.search(name))
 
 
 @lru_cache(maxsize=4)  # a dozen rules ask about the same run

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
+from bedside.record.metric_direction import goes_up, is_loss
 from bedside.record.run import Run
 
+OF_THE_TASK = frozenset(
+    "seq sequence length resolution size stage phase level difficulty curriculum task lesson".split()
+)
 MOST_CHANGES = 10  # changes: more are the way the data come
 NEAR = 0.02  # of the run, and a few steps at least: what follows from the change begins this soon
 STEPS = 10
@@ -19,6 +27,23 @@ def task_changed(run: Run, step: int) -> bool:
     >>> task_changed(run, 302), task_changed(run, 400)
     (True, False)
     """
-    changes = run.events_of("task_change")
     near = max(STEPS, int(NEAR * run.steps))
-    return len(changes) <= MOST_CHANGES and any(e.data["last_seen"] - STEPS <= step <= e.step + near for e in changes)
+    changes = [(int(event.data["last_seen"]), event.step) for event in run.events_of("task_change")]
+    return any(
+        last - STEPS <= step <= first + near
+        for told in (changes, *_logged(run))
+        if len(told) <= MOST_CHANGES
+        for last, first in told
+    )
+
+
+def _logged(run: Run) -> list[list[tuple[int, int]]]:
+    """Where settings of the task that a log has as columns (a length, a resolution, a stage) took another value."""
+    found = []
+    for vital in run.vitals:
+        if not OF_THE_TASK & set(re.split(r"[^a-z]+", vital.lower())) or is_loss(vital) or goes_up(vital) is not None:
+            continue
+        series = run.series(vital).finite()
+        places = np.flatnonzero(np.diff(series.values))
+        found.append([(int(series.steps[place]), int(series.steps[place + 1])) for place in places[: MOST_CHANGES + 1]])
+    return found

@@ -62,7 +62,8 @@ def planned_steps(run: Run) -> int:
         value = run.config.get(name)
         if isinstance(value, (int, float)) and value > 0 and run.axis == "step":
             return int(value)
-    return 0
+    epochs = run.config.get("epochs")
+    return int(epochs) if run.axis == "epoch" and isinstance(epochs, (int, float)) and epochs > 0 else 0
 
 
 def schedulers(run: Run) -> list[Mapping[str, Any]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from bedside.analysis.accuracy_and_loss import guess_level
-from bedside.analysis.losses import training_loss, validation_metrics
+import numpy as np
+
+from bedside.analysis.accuracy_and_loss import accuracies, guess_level
+from bedside.analysis.losses import rewards, training_loss, validation_metrics
 from bedside.analysis.schedule import schedule_is_over
 from bedside.analysis.statistics import outline
 from bedside.record.metric_direction import full_score, goes_up
@@ -18,6 +21,13 @@ LEARNING_RATE = 1e-7  # ten times below the lowest that published recipes use
 UNTRAINED = 4.0  # nats: a model that is trained on, and may well stay where it was, begins below (language: 3.5)
 LEARNED = 0.05  # of its start: a loss that came down so far has learned what it asks for
 UPDATE = 1e-7  # of a weight per step: a hundred thousand such steps change it by one percent
+EVALUATIONS = 8  # that make a habit: of fewer, a half may repeat by chance
+SAME_ANSWER = 0.4  # of the evaluations share one accuracy to the last digit: of a network that changes, a tenth do
+FEW_RIGHT = 0.5  # of all answers: above it an accuracy may rest, and repeat, because the task is done
+BLIND = 0.06  # of a full score, either side of what a blind guess has: what a few hundred examples scatter by
+# What a score is for a guess that knows nothing: correlations and shares of explained variance 0, areas a half.
+BLIND_LEVELS = {0.0: frozenset("r2 pearson spearman spearmanr mcc matthews kappa correlation corr".split())}
+BLIND_LEVELS[0.5] = frozenset("auc auroc roc".split())
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     update = run.series("relative_update_norm").median()
     if update < UPDATE:
         signs.append(Sign(f"with updates of {number(update)} of the weights", 0.9))
-    low = low_metric(run)
+    low = low_metric(run) or blind_score(run) or one_answer(run)
     if low:
         signs.append(Sign(low, 0.8))
     passes = epochs(run)
@@ -63,6 +73,32 @@ def low_metric(run: Run, most: float = ACCURACY) -> str:
     if not shares or max(shares)[0] >= most:
         return ""
     return f"{max(shares)[1]} never above {number(max(shares)[2])}"
+
+
+def blind_score(run: Run) -> str:
+    """`val/r2 never above 0.01`, if a score whose blind level is known never left it."""
+    for series in [*validation_metrics(run), *rewards(run)]:
+        values, words = series.finite().values, set(re.split(r"[^a-z0-9]+", series.vital.lower()))
+        level = next((level for level, names in BLIND_LEVELS.items() if words & names), None)
+        if level is None or len(values) < EVALUATIONS:
+            continue
+        if float(values.max()) <= level + BLIND and float(np.median(values)) <= level + BLIND / 2:
+            return f"{series.key} never above {number(float(values.max()))}, where a blind guess has {number(level)}"
+    return ""
+
+
+def one_answer(run: Run) -> str:
+    """`val/accuracy exactly 0.142 at 9 of 15 evaluations`: whatever it is asked, it names the same class."""
+    for series in accuracies(run):
+        values, counts = np.unique(series.values, return_counts=True)
+        usual, often = float(values[int(np.argmax(counts))]), int(counts.max())
+        third = max(1, len(series) // 3)
+        rose = float(np.median(series.values[-third:])) > float(np.median(series.values[:third]))
+        if len(series) < EVALUATIONS or often < SAME_ANSWER * len(series) or rose:
+            continue
+        if usual > 0 and float(values.max()) < FEW_RIGHT:
+            return f"{series.key} exactly {number(usual)} at {often} of {len(series)} evaluations"
+    return ""
 
 
 def epochs(run: Run) -> float:

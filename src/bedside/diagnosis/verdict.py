@@ -38,6 +38,9 @@ class Limits:
     other_scale: float = 10.0  # times a blind guess: a sum over tokens or a weighted loss has a level of its own
     likely: float = 0.5  # an explanation that is more likely than not
     fell: float = 0.2  # of its level: a training loss that fell this much while validation did not follow
+    barely: float = 0.1  # of its first level: training from scratch wins more, and so does what can be fine-tuned
+    late: float = 0.1  # of what was won: a curve that still wins this much is only slow
+    epochs: int = 10  # readings of each curve
     rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
 
@@ -114,6 +117,25 @@ def _nothing_learned(learned: Learned, limits: Limits) -> Verdict | None:
         "unclear",
         f"Nothing shows that it learned: {moved}, {by}.",
         "Evaluate the untrained network beside the trained one, or train on 32 examples until the loss is near zero.",
+    )
+
+
+def _barely_learned(learned: Learned, limits: Limits) -> Verdict | None:
+    """Epochs that won next to nothing, all of it in the first ones: a network that is dead may do so."""
+    losses = [each for each in [learned.training, *learned.held_out] if each is not None]
+    if learned.run.axis != "epoch" or not losses or any(each.improved for each in learned.metrics):
+        return None
+    for each in losses:
+        half = each.outline.values[len(each.outline.values) // 2 :]
+        late = float(half[0] - half.min()) > limits.late * max(each.first - each.now, 0.0)
+        if each.won >= limits.barely or late or len(each.series) < limits.epochs or _below_guess(learned):
+            return None
+    curve = losses[0]
+    return Verdict(
+        "unclear",
+        f"{curve.key} won only {percent(max(curve.won, 0.0))} ({number(curve.first)} to {number(curve.now)}), and "
+        "nothing in the second half.",
+        "Train on 32 examples until the loss is near zero; if it does not get there, look at data, rate and loss.",
     )
 
 
@@ -228,6 +250,7 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _too_little,
     _not_covered,
     _nothing_learned,
+    _barely_learned,
     _a_guess,
     _not_held_out,
     _lost_again,

@@ -28,6 +28,7 @@ SUFFIXES = frozenset(
     .ipynb""".split()
 )
 NAMES = frozenset(("log", "stdout", "stderr", "meta.yaml", "std_log"))
+LATEST = "latest-run"
 NOT_RUNS = frozenset(("__pycache__", "node_modules", "site-packages"))
 _CHECKPOINT = re.compile(r"checkpoint-\d+$")
 _OF_A_SPLIT = re.compile(rf"(?:^|[_-])(?:{'|'.join(sorted(SPLITS))})$")
@@ -115,8 +116,17 @@ def _in_folder(folder: Path, name: str, formats: Sequence[Format], root: Path, d
         beside = ("wandb" in by_format and each.name in ("files", "logs", "tmp")) or (
             "mlflow" in by_format and each.name in ("metrics", "params", "tags", "artifacts")
         )
-        if not (inside or hidden or beside) and depth < DEEPEST:
+        again = each.name == LATEST and _told_by_a_neighbour(each, folders)
+        if not (inside or hidden or beside or again) and depth < DEEPEST:
             yield from _in_folder(each, f"{name}/{each.name}", formats, root, depth + 1)
+
+
+def _told_by_a_neighbour(latest: Path, folders: Sequence[Path]) -> bool:
+    """W&B links the last run under this name; copied without links, it is the same run twice."""
+    names = {path.name for path in latest.glob("*.wandb")}
+    return bool(names) and any(
+        names <= {path.name for path in each.glob("*.wandb")} for each in folders if each != latest
+    )
 
 
 def _each_file(by_format: dict[str, list[Path]], name: str) -> Iterator[RunFiles]:

@@ -60,6 +60,25 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
         log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(found)}.")
 
 
+def recover_nones(log: Log) -> None:
+    """A loss that is `None` from some reading on to the end was NaN: JSON has no other word for it."""
+    found = []
+    for name, blanks in log.blanks.items():
+        column = log.columns.get(name)
+        if column is None or read_name(name).kind not in ("loss", "grad_norm") or len(column) < BEFORE:
+            continue
+        read = sorted(column.order)
+        runs = np.bincount(np.searchsorted(read, [order for _, order in blanks]), minlength=len(read) + 1)
+        if runs[-1] < BEFORE or runs[-1] <= runs[:-1].max():
+            continue
+        last = [(step, order) for step, order in blanks if order > read[-1]]
+        for step, order in last:
+            column.append(step, float("nan"), order)
+        found.append(f"{len(last)} of {name}")
+    if found:
+        log.note(f"Readings that are None to the end were read as NaN: {', '.join(found)}.")
+
+
 def _beside(name: str, loss: str) -> bool:
     """Whether a metric is of the same split as a loss, and none itself: `validation/wer`, `validation/num_examples`."""
     mine, its = read_name(name), read_name(loss)

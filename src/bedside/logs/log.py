@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.logs.numbers import number
+from bedside.logs.numbers import NO_NUMBER, number
 from bedside.record.run import Event
 
 MOST_COLUMNS = 20_000  # metrics of one run: a file with more of them was made to fill the memory
@@ -68,6 +68,11 @@ class Log:
     parts_add_up: bool = False  # its part losses are weighted already: their sum is the loss, as in Ultralytics
     rounded: dict[str, float] = field(default_factory=dict)  # what a reading of 0.0 may be at most, by column
     rows: int = 0
+    blanks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # step and order of each `None` written
+
+    def blank(self, name: str, step: float, order: float) -> None:
+        """Somebody wrote down that there is no number."""
+        self.blanks.setdefault(name, []).append((step, order))
 
     def add(self, name: str, step: float, value: float, order: float) -> None:
         column = self.columns.get(name)
@@ -94,6 +99,8 @@ class Log:
             value = number(cell)
             if value is not None:
                 self.add(name, step, value, self.rows)
+            elif cell is None or str(cell).lower() in NO_NUMBER:
+                self.blank(name, step, self.rows)
         self.rows += 1
 
     def note(self, text: str) -> None:

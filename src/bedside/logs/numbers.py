@@ -6,6 +6,7 @@ import math
 import re
 
 MISSING = frozenset({"", "na", "n/a", "none", "null", "-", "--", "?"})
+NO_NUMBER = frozenset({"none", "null", "n/a"})  # of these, what programs write and no formatter does
 _SPECIAL = {
     "nan": math.nan,
     "-nan": math.nan,

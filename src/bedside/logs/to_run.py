@@ -110,6 +110,13 @@ def _training_set_evaluations(reading: _Reading) -> None:
         reading.notes.append("No loss per step: the evaluated training loss takes its place as loss.")
 
 
+# Losses of two networks that play against each other, or of a policy and its critic, do not add up to anything.
+PLAYERS = frozenset(
+    """d g a b gan disc discriminator gen generator critic actor policy value pg vf entropy adv real fake q qf qf1 qf2
+    td alpha teacher student pi v reward""".split()
+)
+
+
 def _losses(log: Log, split: str, reading: _Reading) -> None:
     """Choose *the* loss of a split; the other losses are parts of it."""
     vital = "loss" if split == "train" else f"{split}/loss"
@@ -132,7 +139,7 @@ def _losses(log: Log, split: str, reading: _Reading) -> None:
         else:
             reading.keys[column] = (f"part/{n.metric}" if split == "train" else f"{split}/{n.metric}", "")
     if chosen is None and len(mine) > 1:
-        if log.parts_add_up:
+        if log.parts_add_up or not any(PLAYERS & set(n.words) for n in mine.values()):
             _sum_of_parts(vital, major, reading)
         else:
             reading.notes.append(f"Several {split} losses and no total: {', '.join(sorted(mine))} are kept as parts.")

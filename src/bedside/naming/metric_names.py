@@ -46,6 +46,8 @@ WHOLE = {
     "l.r.": ("", "lr"),
     "cost": ("train", "loss"),
 }
+# spaCy's table has the held-out entities' F, precision and recall, and the accuracy of tags, in percent.
+OF_SPACY = {"ents f": "f1", "ents p": "precision", "ents r": "recall", "tag acc": "accuracy", "dep uas": "score"}
 # Beside "loss", these words say that it is the whole of it and not a part.
 WHOLE_LOSS = frozenset("total tot overall combined all full sum main objective".split())
 PLAIN_LOSS = frozenset(
@@ -90,6 +92,8 @@ def read_name(name: str) -> Name:
     if plain in WHOLE:
         split, kind = WHOLE[plain]
         return Name(split, kind, metric="loss" if kind == "loss" else "")
+    if plain in OF_SPACY:
+        return Name("val", "metric", metric=OF_SPACY[plain])
     return loop_name(name) or _metric(name)
 
 

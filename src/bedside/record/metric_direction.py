@@ -12,7 +12,7 @@ import re
 BETTER_HIGH = """
 accuracy acc top1 top5 f1 fscore precision recall auc auroc auprc roc map ap iou miou dice jaccard bleu sacrebleu
 rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hit hits psnr ssim score r2 mcc matthews pearson spearman
-spearmanr kappa correlation corr reward rewards rew return returns success win exact em pass specificity sensitivity
+spearmanr kappa correlation corr reward rewards rew return returns ret success win exact em pass specificity sensitivity
 cider spice bertscore margin margins concordance cindex
 """
 BETTER_LOW = """
@@ -27,6 +27,8 @@ SHARES = frozenset(
 )
 PERCENT = frozenset("sacrebleu chrf".split())  # from 0 to 100 whatever their values are
 UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
+# A name that ends in one of these tells of a metric, and is none: `reward_std`, `accuracy_stderr`, `loss_weight`.
+ABOUT = frozenset("std stddev stdev stderr sem var variance ci weight weights coef coefficient scale".split())
 PHRASES_UP = ("c_index", "mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
 PHRASES_DOWN = ("cross_entropy", "binary_crossentropy", "log_loss", "dice_loss", "neg_log_likelihood", "error_rate")
 
@@ -39,6 +41,8 @@ def goes_up(name: str) -> bool | None:
         if any(phrase in plain for phrase in phrases):
             return answer
     words = [word for word in re.split(r"[^a-z0-9]+|@\d+", plain) if word]
+    if len(words) > 1 and (words[-1] in ABOUT or words[0] in ("std", "var")):
+        return None
     if words and words[-1] == "rate" and {"error", "err"} & set(words):
         return False
     # The last telling word names the metric: `answer_loss`, `loss_accuracy` is an accuracy.

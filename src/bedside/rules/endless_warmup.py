@@ -9,9 +9,9 @@ steps) keeps the run at a fraction of its learning rate, and the decay never com
 
 ## How it decides
 The rate never falls from the first reading to its peak, and the peak lies beyond `share` of the planned steps, or will,
-by the scheduler's own settings; without a plan, the run must be finished and the rate still rising at its end, by the
-length of its stairs. The rise may have any shape but that of a learning-rate range test: by the same factor at every
-step, over `decades` decades or more.
+by the scheduler's own settings; without a plan, the rate must still be rising at the end, by the length of its stairs,
+and the run be finished, or longer than warm-ups are: `epochs` epochs or `steps` steps. The rise may have any shape but
+that of a learning-rate range test: by the same factor at every step, over `decades` decades or more.
 
 ## When it is wrong
 One-cycle schedules with an unusually late peak.
@@ -53,6 +53,8 @@ class Limits:
     readings: int = 20  # of the rise: enough to distinguish a straight line from a curve
     decades: float = 2.0  # range tests go through four or more; a warm-up of that shape is unheard of
     half_way: float = 0.35  # of the decades, still to go in the middle: a range test has half of them to go
+    epochs: int = 20  # where nobody says how long the run is meant to be: vision transformers warm up for as many
+    steps: int = 10_000  # the same: language models warm up for as many
     stairs: float = 1.5  # times the usual stair: a rate that has not risen for longer has arrived
     rose: float = 0.7  # of the last rate: a start above it is not a warm-up
 
@@ -69,7 +71,8 @@ def endless_warmup(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(rise) < limits.readings or not (np.diff(rise.values) >= 0).all() or not _is_warmup(rise.values, limits):
         return
     plan, still = planned_steps(run), _still_rising(rates.values, limits)
-    if not plan and not (run.finished and still):
+    longest = limits.epochs if run.axis == "epoch" else limits.steps
+    if not plan and not (still and (run.finished or run.steps > longest)):
         return  # a run in its first minutes
     length = max(plan, run.steps)
     took = int(rise.last_step) + 1

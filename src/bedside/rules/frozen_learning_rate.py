@@ -49,7 +49,6 @@ from bedside.record.vocabulary import EPOCH, LOSS, LR
 from bedside.rules.base import rule
 from bedside.wording import number, steps
 
-ONLY_DECAYING = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau")  # until then the rate is the base rate
 ALWAYS_MOVING = (
     "Cosine",
     "OneCycle",
@@ -67,7 +66,9 @@ ALWAYS_MOVING = (
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
     calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
-    won: float = 0.9  # of the loss: a decay that only waits for a bad epoch has nothing to cure yet
+    won: float = (
+        0.9  # of the loss: the rate is no warm-up's, and a decay that waits for a bad epoch has nothing to cure
+    )
     left: float = 0.01  # of the schedule's peak: rates per group on purpose (layer-wise decay, a head) differ by less
     swing: float = 2.0  # highest over lowest rate: what follows a schedule at all
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
@@ -89,7 +90,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     name, why = _accused(run, limits)
     if not name:
         return
-    harmless = name.startswith(ONLY_DECAYING) and "never stepped" in why and share_of_loss_won(run) > limits.won
+    harmless = "never stepped" in why and share_of_loss_won(run) > limits.won
     yield frozen_learning_rate.finding(
         f"{name} {why}: the learning rate is {number(rates.last)} at all "
         f"{steps(rates.last_step - rates.first_step + 1, run.axis)}.",

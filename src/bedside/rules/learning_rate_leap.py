@@ -63,6 +63,7 @@ class Limits:
     readings: int = 20  # of the learning rate
     leap: float = 3.0  # times the rate before: warm-ups and step-wise schedules move by less between two readings
     around: int = 10  # readings of the loss on either side
+    soon: int = 50  # readings after the leap: a network that had nearly converged takes some steps to be thrown out
     worse: float = 0.05  # of the loss before: batches of another difficulty make as much
     noise: float = 5.0  # σ of one reading
     steady: int = 20  # readings of one rate before the leap: warm-ups, by step or by epoch, do not wait that long
@@ -93,7 +94,8 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     earlier = loss.before(step).tail(limits.around)
     if len(earlier) < limits.around or len(loss.since(step)) < limits.around:
         return
-    before, after, now = earlier.median(), loss.since(step).head(limits.around).median(), loss.median(limits.around)
+    before, now = earlier.median(), loss.median(limits.around)
+    after = max(loss.since(step).head(readings).median() for readings in (limits.around, limits.soon))
     margin = max(limits.worse * abs(before), limits.noise * noise_level(loss.before(step).values[-5 * limits.around :]))
     old, new = float(rates.values[place - 1]), float(rates.values[place])
     stays = now > before + margin

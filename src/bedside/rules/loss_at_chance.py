@@ -14,10 +14,12 @@ Over the last third the loss is within two percent (or its noise) of the chance 
 configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is inferred where
 the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln
 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss
-did not begin far above (`start`), and it is a note unless a metric stays near zero as well. A training loss that is no
-better but too restless to have settled is judged by its evaluations: `evaluations` of them, none below chance, and no
-accuracy above it by `better`. Where training does come below chance and validation does not, that is
-nothing-generalises.
+did not begin far above (`start`), and it is a note unless a metric stays near zero as well. Where evaluations are few,
+or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a loss of about ln K that was
+never `lower`, or the very same accuracy again and again beside a loss that has stopped falling and that a network which
+always gives this answer has at least. A training loss that is no better but too restless to have settled is judged by
+its evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. Where training does
+come below chance and validation does not, that is nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
@@ -50,12 +52,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import guess_level
+from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
 from bedside.analysis.chance_levels import DEVIATION, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
-from bedside.analysis.statistics import in_blocks, outline
-from bedside.analysis.untrained_signs import low_metric
+from bedside.analysis.statistics import in_blocks, outline, trend
+from bedside.analysis.untrained_signs import low_metric, one_answer
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -86,6 +88,9 @@ class Limits:
 
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
+    if told := list(_by_answers(run, limits)):
+        yield from told
+        return
     series = loss_to_fall(run, limits.fewest)
     if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:
         raise NotEnough(f"{limits.steps} steps of {series.key}")
@@ -124,6 +129,42 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
             "Print a few inputs with their labels, as the network gets them.",
+            lower_learning_rate(run, series.first_step),
+        ],
+    )
+
+
+def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
+    """The evaluations alone say that every answer is a guess, however few or restless the readings of the loss are."""
+    try:
+        series = loss_to_fall(run, limits.evaluations)
+    except NotEnough:
+        return
+    right = [each for each in accuracies(run) if len(each) >= limits.evaluations]
+    late, curve = series.tail(-(-len(series) // 2)), outline(series)
+    now = late.median()
+    if not right or warming_up(run) or known_chance(run.config) is not None:
+        return
+    classes, same = guessed_classes(right, now), one_answer(run)
+    usual = max(float(np.median(each.values)) for each in right)
+    if classes and curve.best >= (1 - limits.lower) * math.log(classes):
+        level = f"the level of a blind guess among {classes:,} classes (ln {classes:,} = {math.log(classes):.3f})"
+        said = f"{level}, and {right[0].key} is {number(usual)}"
+    elif same and now >= -math.log(usual) and not trend(late).falling and curve.best > (1 - limits.better) * now:
+        said = f"{same}: whatever it is asked, the network gives the same answer"
+    else:
+        return
+    yield loss_at_chance.finding(
+        f"The {called(series)} is at {number(now)}, {said}.",
+        first_step=late.first_step,
+        last_step=series.last_step,
+        confidence=0.85,
+        evidence={"now": now, "classes": classes, "accuracy": usual},
+        series=[series.key, right[0].key, "lr"],
+        could_also_be=["labels that do not belong to their inputs: train on 32 examples, which any network can learn."],
+        try_=[
+            "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
+            "Count how often each class is predicted, and print a few inputs with their labels.",
             lower_learning_rate(run, series.first_step),
         ],
     )

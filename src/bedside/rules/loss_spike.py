@@ -12,7 +12,8 @@ A reading is far out when it leaves the median of the ten before it by five time
 curve's usual deviations, on the logarithm for a positive loss, or on the loss itself where it comes to `untrained`
 times the worst of the first steps. The excursion must come back within `brief` of the run;
 if it does not, it is a divergence, a restart or a new level. Its height is compared with the progress made by then, or
-with the level itself where that is more: `share` of it makes a warning, and so does `part` of it when the excursion
+with the level itself where that is more: `share` of it makes a warning (a lone reading must be `untrained` times worse
+than an untrained network besides, otherwise it is one odd batch), and so does `part` of it when the excursion
 lasts `lasting` readings or when there are `several`; a single one is a note. The first steps do not count, nor what
 begins where the run was resumed or the learning rate was raised. A curve with more than `rare` of its readings far out
 is a noisy one, not a spiky one.
@@ -78,7 +79,13 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     steps, highest = max(counted, key=lambda pair: pair[1].height)
     long = any(spike.last - spike.first + 1 >= limits.lasting for _, spike in counted)
-    warn = max(shares) >= limits.share or long or len(counted) >= limits.several
+    untrained = float(series.values[: max(5, int(limits.early * len(series)))].max())
+    high = any(
+        share >= limits.share
+        and (spike.last > spike.first or spike.level + spike.height > limits.untrained * untrained)
+        for (_, spike), share in zip(found, shares, strict=True)
+    )
+    warn = high or long or len(counted) >= limits.several
     length = highest.last - highest.first + 1
     others = f"; {len(counted)} such leaps in all" if len(counted) > 1 else ""
     step = int(steps.steps[highest.peak])

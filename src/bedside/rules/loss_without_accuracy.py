@@ -13,9 +13,12 @@ The validation loss fell by `fell` of its first value and beyond its noise; all 
 stayed within `still` of their value over at least `fewest` evaluations, and none is above `saturated`, where there is
 little left to gain. Where the loss fell by `far`, accuracies may wobble: it is enough that they never left `wobble` of
 all answers around their middle, or what `examples` answers scatter by (`scatter` binomial σ), and gained less than half
-of `wobble` from the first third to the last; their middle is
-above `rare` and below `poor`, since strict scores begin at zero and surer answers alone lower the loss of a good
-network. The training loss and training accuracies are judged in the same way.
+of `wobble` from the first third to the last; their middle is above `rare` and below `poor`, since strict scores begin
+at zero and surer answers alone lower the loss of a good network. Or, however they wobble, they are those of a guess:
+usually 1/K, where the first losses are within `near_guess` of ln K, never luckier than the best of many evaluations of
+`few_examples`, and no better at the end. The training loss and training accuracies are judged in the same way. Strict
+scores (mAP, exact match) begin at zero; where several are logged and all of them are below `none` of a full score after
+`zeros` evaluations (or at nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
 
 Or the loss came down to `gone` of its start, and every score beside it (no exact match) was below `nothing` of a full
 one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
@@ -51,8 +54,8 @@ import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
-from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
+from bedside.analysis.statistics import how_sure, outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -60,7 +63,7 @@ from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import listed, number
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,22 @@ class Limits:
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
+    zeros: int = 20  # evaluations of strict scores without a right answer: they begin at zero, and leave it sooner
+    scores: int = 2  # different ones: a strict one alone may wait for long
+    all_zero: int = 8  # evaluations without a single right answer
+    none: float = 0.005  # of a full score: one right answer of two hundred
+    few_examples: int = 300  # a small held-out set, whose best of many evaluations is...
+    chances: float = 4.0  # ...σ above the usual one, once in a few hundred evaluations, and
+    lucky: float = 0.06  # of all answers at most, as for guesses elsewhere
+    near_guess: float = 0.2  # of ln K, either side: a first loss, after some steps or an untrained head
     began: float = 0.7  # of a blind guess: mean binary and focal losses begin far below, unless there are two classes
 
 
 @rule("GEN106", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
+    if nothing := _nothing_right(run, limits):
+        yield nothing
+        return
     pairs = _pairs(run, limits)
     if not pairs:
         raise NotEnough(f"{limits.proof} readings of a loss and of a metric of the same data that should rise")
@@ -98,7 +112,12 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         low = max(_share(each, level) for each, level in zip(beside, levels, strict=True)) <= limits.saturated
         far = fell >= limits.far * abs(curve.start)
         unmoved = learned and low and min(levels) > 0 and all(_unmoved(metric, far, limits) for metric in beside)
-        if not unmoved and not _impossible(run, series, learned, limits) and not _nothing(curve, beside, limits):
+        chance = known_chance(run.config)
+        if chance is not None and chance.classes and curve.now > chance.level:
+            continue  # worse than a blind guess still: it fell from outputs that were too large, to no answer
+        told = _impossible(run, series, learned, limits) or _nothing(curve, beside, limits)
+        told = told or (_guessing(run, series, far, limits) and not any(trend(metric).rising for metric in beside))
+        if not unmoved and not told:
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(
@@ -116,6 +135,36 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
             ],
         )
         return
+
+
+def _nothing_right(run: Run, limits: Limits) -> Finding | None:
+    """Not one held-out answer is right to the end of a long run whose training loss fell far."""
+    training = training_loss(run).finite()
+    scores = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and full_score(each.vital, 1.0)]
+    if len(training) < limits.fewest or len(scores) < limits.scores or not meant_to_fall(run):
+        return None
+    curve = outline(training)
+    highest = max(float(each.values.max()) / full_score(each.vital, float(each.values.max())) for each in scores)
+    fewest = limits.zeros if highest > 0 else limits.all_zero
+    if min(len(each) for each in scores) < fewest or highest > limits.none or float(training.values.min()) <= 0:
+        return None
+    if curve.start - curve.now < limits.far * curve.start:
+        return None
+    keys = listed(each.key for each in scores[:3])
+    return loss_without_accuracy.finding(
+        f"The loss fell from {number(curve.start)} to {number(curve.now)}, but {keys} never came above "
+        f"{number(highest)} of a full score in {len(scores[0])} evaluations.",
+        first_step=scores[0].first_step,
+        last_step=scores[0].last_step,
+        confidence=0.8,
+        evidence={"highest": highest, "evaluations": len(scores[0]), "loss": [curve.start, curve.now]},
+        series=[training.key, *(each.key for each in scores[:3])],
+        could_also_be=["held-out labels of another order or numbering than those of training."],
+        try_=[
+            "Evaluate some training data with the evaluation code: the score must not be zero there.",
+            "Print ten held-out answers beside their labels, and compare the names of the classes.",
+        ],
+    )
 
 
 def _pairs(run: Run, limits: Limits) -> list[tuple[Series, list[Series]]]:
@@ -149,6 +198,25 @@ def _unmoved(metric: Series, far: bool, limits: Limits) -> bool:
     share = middle / full
     width = max(limits.wobble, limits.scatter * math.sqrt(share * (1 - share) / limits.examples)) * full
     return gained < limits.wobble * full / 2 and float(np.abs(values - middle).max()) <= width
+
+
+def _guessing(run: Run, series: Series, far: bool, limits: Limits) -> bool:
+    """Beside a loss that fell far, every accuracy stayed where the first losses say that a guess among K would be."""
+    losses = [float(each.values[0]) for each in (training_loss(run).finite(), series) if each]
+    split = "train" if series.vital == "loss" else "val"
+    beside = [each for each in accuracies(run, split) if each.owner == series.owner]
+    if not far or not beside or min(len(each) for each in beside) < limits.fewest:
+        return False
+    for each in beside:
+        usual, third = float(np.median(each.values)), max(1, len(each) // 3)
+        luck = min(limits.lucky, limits.chances * math.sqrt(usual * (1 - usual) / limits.few_examples))
+        gained = float(np.median(each.values[-third:]) - np.median(each.values[:third]))
+        learns = gained > luck / 2 or trend(each).rising
+        if not 0 < usual <= limits.poor or float(each.values.max()) > usual + luck or learns:
+            return False
+        if min(abs(loss + math.log(usual)) for loss in losses) > limits.near_guess * -math.log(usual):
+            return False
+    return True
 
 
 def _nothing(curve: Outline, beside: Sequence[Series], limits: Limits) -> bool:

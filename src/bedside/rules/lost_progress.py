@@ -16,7 +16,9 @@ After a collapse, in which `half` of the progress was gone, half of `given_back`
 best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate that was raised in between
 and is still high (a warm restart) explains it; so does a fall that would bring it back in half the time it has been
 away. A loss that rose as far and came back `again` times goes through stages, or swings. One without a natural zero
-must have given back `half` of its progress.
+must have given back `half` of its progress. Where no loss is meant to fall, or none was logged, the scores that should
+rise (rewards, success rates, held-out metrics) are judged instead: most of them have given back half of what they had
+won, and have not been near their best since; a training score that goes on rising makes it overfitting instead.
 
 ## When it is wrong
 Harder data or another term in the loss since then: the finding names the step to look at.
@@ -43,14 +45,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.losses import called, judged_loss, loss_to_fall, meant_to_fall, rewards, validation_metrics
+from bedside.analysis.lost_scores import MIN_READINGS, LostScore, lost_score
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways, trend
+from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import learning_rate, moment
+from bedside.rules.advice import learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import number, percent
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,10 @@ class Limits:
 
 @rule("LOS113", severity=Severity.WARNING, needs=[], limits=Limits())
 def lost_progress(run: Run, limits: Limits) -> Iterator[Finding]:
+    if scores := _scores_alone(run):
+        if lost := _lost_scores(scores):
+            yield _of_scores(run, lost)
+        return
     series = loss_to_fall(run, limits.fewest)
     curve = outline(series)
     positive = float(series.values.min()) > 0
@@ -99,6 +107,45 @@ def lost_progress(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             f"Go back to the checkpoint of {moment(run, step)}, and look at what changed at {moment(run, away)}.",
             "If the run was resumed there, restore the optimizer's and the scheduler's state with the weights.",
+        ],
+    )
+
+
+def _scores_alone(run: Run) -> list[Series]:
+    """The scores that tell how a run goes on which no loss tells it."""
+    if meant_to_fall(run):
+        try:
+            judged_loss(run)
+        except NotEnough:
+            pass
+        else:
+            return []
+    return [each for each in [*rewards(run), *validation_metrics(run)] if len(each.finite()) >= MIN_READINGS]
+
+
+def _lost_scores(scores: list[Series]) -> list[LostScore]:
+    """Those that were lost, the one that lost most first; none if most of them were kept."""
+    lost = [found for each in scores if (found := lost_score(each)) is not None]
+    return sorted(lost, key=lambda each: -each.share) if 2 * len(lost) > len(scores) else []
+
+
+def _of_scores(run: Run, lost: list[LostScore]) -> Finding:
+    worst = lost[0]
+    others = f"; so did {len(lost) - 1} more" if len(lost) > 1 else ""
+    return lost_progress.finding(
+        f"{worst} was {number(worst.best)} at {moment(run, worst.best_step)} and has not been near it since "
+        f"{moment(run, worst.away)}: it ends at {number(worst.now)}, {percent(min(worst.share, 1.0))} of what it had "
+        f"won is gone{others}.",
+        first_step=worst.away,
+        last_step=worst.series.last_step,
+        confidence=how_sure(worst.share, 0.4),
+        evidence={"best": worst.best, "best_step": worst.best_step, "now": worst.now, "share": worst.share},
+        series=[each.series.key for each in lost[:3]],
+        could_also_be=["a task that got harder since then: a curriculum, opponents that learn as well, other data."],
+        try_=[
+            f"Go back to the checkpoint of {moment(run, worst.best_step)}, and look at what changed at "
+            f"{moment(run, worst.away)}.",
+            lower_learning_rate(run, worst.away),
         ],
     )
 

@@ -13,7 +13,8 @@ The level of a guess is known from the settings, or inferred where an accuracy o
 best validation loss, or the first training loss). In at least `evaluations` the validation loss was never lower than
 that by `steady` of it, and no accuracy was above a guess by `better` of what there is to know, while the training loss
 fell below a guess by `learned` of it. Without an accuracy the classes must be known, and the training loss must have
-fallen by `far`.
+fallen by `far`. Where no loss was logged, the accuracies speak alone: that of training won
+`apart` and is as far ahead, and that of held-out data never rose above its first third.
 
 ## When it is wrong
 Tasks that begin with a long plateau, on which single examples are learned first (grokking), as long as it lasts.
@@ -42,10 +43,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.accuracy_and_loss import accuracies, guessed_classes
 from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.statistics.outline import running_median
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -61,11 +65,16 @@ class Limits:
     steady: float = 0.02  # of the level: the scatter of a guess, as for loss-at-chance
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
     learned: float = 0.05  # of the level: below it a training loss is not at chance itself
+    fewest_pairs: int = 9  # accuracies of either set: thirds of three
+    apart: float = 0.25  # of all answers: what training won, and what it is ahead by
     far: float = 0.3  # of the level, where no accuracy bears it out
 
 
 @rule("GEN112", severity=Severity.WARNING, needs=[], limits=Limits())
 def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
+    if not run.loss and not validation_losses(run):
+        yield from _by_answers(run, limits)
+        return
     training = training_loss_to_fall(run, limits.fewest)
     losses = [each.finite() for each in validation_losses(run)]
     held_out = next((each for each in losses if len(each) >= limits.evaluations), None)
@@ -98,6 +107,37 @@ def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
             "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
         ],
     )
+
+
+def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
+    """Accuracies alone: that of training rose far, and that of held-out data never rose at all."""
+    training = {each.vital.partition("/")[2]: each for each in accuracies(run, "train")}
+    pairs = [(each, training[name]) for each in accuracies(run) if (name := each.vital.partition("/")[2]) in training]
+    pairs = [pair for pair in pairs if min(len(each) for each in pair) >= limits.fewest_pairs]
+    if not pairs:
+        raise NotEnough(f"losses, or {limits.fewest_pairs} accuracies of training and of held-out data")
+    for held_out, trained in pairs:
+        third = len(held_out) // 3
+        first, late = float(np.median(held_out.values[:third])), held_out.values[third:]
+        rose = float(np.median(trained.values[-third:]) - trained.values[0])
+        apart = float(np.median(trained.values[-third:]) - np.median(late))
+        if float(running_median(late, 3).max()) > first + limits.steady or min(rose, apart) < limits.apart:
+            continue
+        yield nothing_generalises.finding(
+            f"{held_out.key} has never risen above the {number(first)} of its first evaluations, while {trained.key} "
+            f"went from {number(float(trained.values[0]))} to {number(trained.last)}.",
+            first_step=held_out.first_step,
+            last_step=held_out.last_step,
+            confidence=0.8,
+            evidence={"first": first, "now": float(np.median(late)), "training": trained.last},
+            series=[held_out.key, trained.key],
+            could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+            try_=[
+                "Print a few inputs with their labels, as the network gets them, of both sets.",
+                "Evaluate on a part of the training data: if that is no better, look at how the evaluation is made.",
+            ],
+        )
+        return
 
 
 def _level(run: Run, right: list[Series], losses: tuple[float, float]) -> Chance | None:

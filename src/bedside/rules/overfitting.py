@@ -14,15 +14,18 @@ three are well above the best. Where evaluations are too noisy for that, a rise 
 the training loss is below it, at least `settled` evaluations lie behind it and none of them came halfway back. With
 fewer than `trusted` evaluations there is no noise to compare with, so the rise must be twice as large and without a
 step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already. With several
-validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER),
-the typical one must have lost some of its best since the loss turned; or not have moved while the loss is up by `much`;
-or have improved only at first while the loss has `doubled`. A training loss that was `learned_out` and lies below
+validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), the
+typical one must have lost some of its best since the loss turned; or not have moved while the loss is up by `much`; or
+have improved only at first while the loss has `doubled`. A training loss that was `learned_out` and lies below
 `far_below` of the best validation loss has nothing left to teach: there a rise by `rise_learned_out` is enough, unless
-the typical metric still improves. Or the training data are known by heart: the training loss leaves room for `by_heart`
-fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were
-put right since; then a rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back
-`taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any other
-rise under a steady accuracy is overconfidence, another finding.
+the typical metric still improves; and so is one by `rise_apart` where validation ends at `apart` times the training
+loss and the typical metric won nothing at all. Or the training data are known by heart: the training loss leaves room
+for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than
+`gained` were put right since; then a rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took
+back `taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any
+other rise under a steady accuracy is overconfidence, another finding. Without a validation loss the held-out scores are
+judged: most of them have lost `score_lost` of what they had won, for good, while the training loss (or the same score
+on training data) went on.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -50,11 +53,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
-from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
+from bedside.analysis.losses import (
+    held_out_scores,
+    meant_to_fall,
+    training_loss,
+    validation_losses,
+    validation_metrics,
+)
+from bedside.analysis.lost_scores import MIN_READINGS, LostScore, lost_score
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import REGULARISATION, moment
@@ -79,6 +90,9 @@ class Limits:
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
     learned_out: float = 0.1  # of its first level: a training loss that came down tenfold
     far_below: float = 0.25  # of the best validation loss: regularisation and augmentation make it the higher one
+    apart: float = 3.0  # times the training loss: two to three is what a good fit of few examples comes to
+    rise_apart: float = 0.2  # of the best level, beside such a gap and a metric that won nothing since
+    score_lost: float = 1 / 3  # of what the score had won, as for `taken_back`
     rise_learned_out: float = 0.3  # of the best level: fine-tuned classifiers drift by less while they improve
 
 
@@ -94,6 +108,9 @@ class _Rise:
 @rule("GEN101", severity=Severity.WARNING, needs=[], limits=Limits())
 def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     training, validation = training_loss(run).finite(), validation_losses(run)
+    if not validation and held_out_scores(run):
+        yield from _by_scores(run, training, limits)
+        return
     if not training or not validation:
         raise NotEnough("loss" if validation else "val/loss")
     judged = [series.finite() for series in validation if len(series.finite()) >= limits.fewest]
@@ -136,6 +153,47 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
+def _by_scores(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
+    """Held-out scores that were lost for good while training went on; evaluations of nothing else are all there is."""
+    scores = [each for each in held_out_scores(run) if len(each.finite()) >= MIN_READINGS]
+    if not meant_to_fall(run):
+        return
+    lost = [found for each in scores if (found := lost_score(each, limits.score_lost)) is not None]
+    lost = [each for each in lost if _fitted_on(run, training, each, limits)]
+    if not lost or 2 * len(lost) <= len(scores):
+        return
+    worst = max(lost, key=lambda each: each.share)
+    others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+    yield overfitting.finding(
+        f"{worst}{others} was {number(worst.best)} at {moment(run, worst.best_step)} and is {number(worst.now)} now, "
+        f"{percent(min(worst.share, 1.0))} of what it had won is gone, while training went on getting better.",
+        first_step=worst.best_step,
+        last_step=worst.series.last_step,
+        confidence=0.9 * how_sure(worst.share, limits.score_lost / 1.5),
+        evidence={"best": worst.best, "best_step": worst.best_step, "now": worst.now, "lost": worst.share},
+        series=[worst.series.key, *([training.key] if training else [])],
+        could_also_be=[
+            "evaluation in training mode or with other preprocessing: evaluate the same checkpoint on training data."
+        ],
+        try_=[
+            f"Keep the checkpoint of {moment(run, worst.best_step)}, and stop there next time.",
+            Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1),
+        ],
+    )
+
+
+def _fitted_on(run: Run, training: Series, lost: LostScore, limits: Limits) -> bool:
+    """Whether training got better since the score was best: its loss, or the same score of training data."""
+    if len(training) >= limits.trusted:
+        return _training_went_on(training, lost.best_step, limits)
+    same = run.series(f"train/{lost.series.vital.partition('/')[2]}").finite()
+    if len(same) < limits.trusted:
+        return False
+    sign = -1.0 if goes_up(same.vital) else 1.0
+    curve = outline(Series(same.vital, same.owner, same.steps, sign * same.values))
+    return curve.now < level_at(curve, lost.best_step) - max(limits.fell * abs(curve.best), curve.noise)
+
+
 def _rises(judged: list[Series], training: Series, least: float, limits: Limits) -> list[_Rise]:
     """The rises by `least` or more while training went on; none if most validation sets show none."""
     lowest = outline(training).now
@@ -147,8 +205,10 @@ def _rises(judged: list[Series], training: Series, least: float, limits: Limits)
 def _rise(series: Series, training: float, least: float, limits: Limits) -> _Rise | None:
     """How far the loss is above its best, if that is for good; noisy ones only where training is below it."""
     curve = outline(series)
+    if len(series) < limits.settled and (few := _rise_of_few(series, limits)) is not None:
+        return few
     if len(series) < limits.trusted:
-        return _rise_of_few(series, limits)
+        return None
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
     if unit <= 0 or rise < least * unit or rise < limits.noise * curve.noise:
@@ -189,6 +249,8 @@ def _metrics_agree(run: Run, training: Series, rises: list[_Rise], limits: Limit
         limits.learned_out * curve.start, limits.far_below * worst.best
     )
     if change < BETTER and learned_out and worst.rise >= limits.rise_learned_out:
+        return True
+    if change <= SAME and 0 < curve.now < worst.now / limits.apart and worst.rise >= limits.rise_apart:
         return True
     return worst.rise >= limits.much if change <= SAME else worst.rise >= limits.doubled and change < BETTER
 

@@ -8,13 +8,15 @@ Nothing is being learned, and more of the same will not help: a learning rate fa
 optimizer moves, dead units, an initialisation out of range, or labels that have nothing to do with the inputs.
 
 ## How it decides
-On means of blocks: no later block is lower than the first by `moved` of its level, nor by `noise` times the blocks' own
-noise. Where the blocks themselves are too noisy to see `resolution` of the level, or the learning rate has only ever
-risen (a warm-up), it is too early to judge. A loss may be flat because it was good to begin with, so it takes a sign
-of ignorance to make it a warning: the level is that of chance, the data went by three times, the learning rate or the
-updates are below 1e-7, or an accuracy stays below 0.1. Without one it is a note. A loss that is `worse` than its first
-value throughout the second half (though not `doubled`, which is a divergence) is worse than an untrained network, and
-needs no other sign.
+On means of blocks: neither are the later ones lower than the first, nor any quarter of the run lower than the first
+quarter, by `moved` of the level, nor by `noise` times the noise of what is compared. Where the blocks themselves are
+too noisy to see `resolution` of the level, or the learning rate has only ever risen (a warm-up), it is too early to
+judge. A loss may be flat because it was good to begin with, so it takes a sign of ignorance to make it a warning: the
+level is that of chance, the data went by three times, the learning rate or the updates are below 1e-7, an accuracy
+stays below 0.1 or is the same to the last digit again and again, or a score never left what a blind guess has (R² 0,
+AUC 0.5), or the first steps threw the loss up and it only came back to where it was. Without one it is a note. A loss
+that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is worse
+than an untrained network, and needs no other sign.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
@@ -35,6 +37,7 @@ LOS103 stuck-from-start: The loss has not moved in 200 steps: 2.3 then, 2.3 now,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -59,6 +62,7 @@ class Limits:
     moved: float = 0.02  # of the level: learning anything at all changes a loss by more (runmedic: 2 %)
     noise: float = 3.0  # σ of a block mean: beyond it a block is really lower
     resolution: float = 0.1  # of the level: a blur wider than this could hide real learning
+    quarters: int = 4  # of the run, as wide as they can be and still show a fall
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
     worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
@@ -81,8 +85,13 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     if len(blocks) < 3:
         raise NotEnough(f"a longer run: {series.key} wanders too slowly to be judged on {len(series)} readings")
     first = _first_level(series, means, limits)
-    level, blur = abs(first), limits.noise * blocks.noise
-    fall = first - float(means[1:].min())
+    blown = first < float(means[0])  # by the first steps, so that its first reading is the level it began at
+    quarters = np.array([float(part.mean()) for part in np.array_split(means, min(limits.quarters, len(means)))])
+    if blown:
+        quarters[0] = first
+    level, blur = abs(first), limits.noise * blocks.noise * math.sqrt(2 * len(quarters) / len(means))
+    at_once = first - float(np.median(means[1:])) - limits.noise * blocks.noise
+    fall = max(float(quarters[0] - quarters.min()), at_once)
     creeping = trend(series).falling
     if fall > max(limits.moved * level, blur) or (creeping and fall > limits.moved * level):
         return
@@ -90,12 +99,15 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
     later = means[len(means) // 2 :]
     worse = float(later.min()) > first + limits.worse * level
-    if _metric_improved(run) or (not worse and float(means[-1]) - first > limits.moved * level):
+    rose = float(quarters[-1]) - first
+    if _metric_improved(run) or (not worse and not blown and rose > max(limits.moved * level, blur)):
         return  # something was learned that the loss hides; or it moved, and not clearly for the worse
     if worse and float(np.median(later)) > limits.doubled * level:
         return  # that is a divergence
 
     signs = signs_of_ignorance(run, float(means[-1]))
+    if blown:
+        signs.append(Sign("after the first steps had thrown it up", 0.75))
     if worse:
         signs.insert(0, Sign("which is worse than an untrained network", 0.85))
         how = "has never come below its first value"

@@ -62,17 +62,19 @@ def suspiciously_perfect(run: Run, limits: Limits) -> Iterator[Finding]:
     judged = next((each for each in losses if len(each) >= limits.evaluations), None)
     if judged is None:
         raise NotEnough(f"{limits.evaluations} evaluations")
-    solved = _solved(series, limits), _solved(judged, limits)
+    start = float(series.values[0])  # the first evaluation may come when all is over
+    began = max(start, float(judged.values[0]))
+    solved = _solved(series, start, limits), _solved(judged, began, limits)
     if solved[0] is None or solved[1] is None:
         return
-    if float(judged.values.max()) > (1 + limits.rose) * float(judged.values[0]):
+    if float(judged.values.max()) > (1 + limits.rose) * max(float(judged.values[0]), limits.tiny * began):
         return
     span = series.last_step - series.first_step + 1
     share = max(solved[0] - series.first_step, 0) / span
     late = max(share, (solved[1] - judged.first_step) / span)
     if late > limits.soon:
         return
-    ratios = [float(np.median(each.values)) / float(each.values[0]) for each in (series, judged)]
+    ratios = [float(np.median(series.values)) / start, float(np.median(judged.values)) / began]
     yield suspiciously_perfect.finding(
         f"After {percent(share)} of the run the loss is {number(ratios[0], 1)} of its first value, and the validation "
         f"loss {number(ratios[1], 1)}.",
@@ -89,10 +91,11 @@ def suspiciously_perfect(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _solved(series: Series, limits: Limits) -> int | None:
-    """The step from which the loss stays tiny; None if it does not, or began there, or may be negative."""
+def _solved(series: Series, start: float, limits: Limits) -> int | None:
+    """The step from which the loss stays tiny beside `start`; None if it does not, or may be negative."""
     values = series.values
-    if float(values.min()) < 0 or float(values[0]) <= 0:
+    if float(values.min()) < 0 or start <= 0:
         return None
-    above = np.flatnonzero(values > limits.tiny * values[0])
-    return int(series.steps[above[-1] + 1]) if above[-1] + 1 < len(values) else None
+    above = np.flatnonzero(values > limits.tiny * start)
+    first = int(above[-1]) + 1 if len(above) else 0
+    return int(series.steps[first]) if first < len(values) else None

@@ -1,22 +1,27 @@
-"""A sum is added to a mean: one part of the loss drowns the other.
+"""One part of the loss drowns the other: a sum is added to a mean, or one of two players wins.
 
 ## What it sees
 A loss that adds a part summed over the batch to one that is averaged over it, and outputs that no longer depend on the
-input.
+input. Or a discriminator whose loss is gone, beside a generator whose loss only grows.
 
 ## Why it matters
 One element of the sum counts as much as thousands of the mean. The optimizer sees to the sum first, and where that asks
-for a code that says nothing (the KL of a variational autoencoder), nothing is left to reconstruct from.
+for a code that says nothing (the KL of a variational autoencoder), nothing is left to reconstruct from. A discriminator
+that is always right has no gradient to teach by.
 
 ## How it decides
 The graph of the loss says how each part is reduced, over how many elements, and with which constant weight. One element
-of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed.
+of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed. In a
+log, two losses are those of two players if their names say so (`d_loss` and `g_loss`): in the last quarter the
+discriminator's is below `won` of its first level, the generator's above `lost` times its own, and no score (FID) got
+better since the first half.
 
 ## When it is wrong
 A penalty that is meant to win.
 
 ## What to try
 1. Reduce both parts alike: `reduction="sum"` for both, divided by the number of samples.
+2. Slow the discriminator down: a smaller learning rate, fewer steps, smoothed labels, noise on what it sees.
 
 ## Example
 >>> from bedside.record.run import Event
@@ -33,25 +38,45 @@ LOS115 unbalanced-loss-parts: The loss adds a sum over 384 elements to a mean ov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import rewards, validation_metrics
 from bedside.analysis.reconstruction import collapsed_reconstruction_series
-from bedside.finding import Finding, Severity
+from bedside.analysis.statistics import outline
+from bedside.analysis.windows import since_below
+from bedside.errors import NotEnough
+from bedside.finding import Advice, Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, RECONSTRUCTION_VARIATION
+from bedside.rules.advice import LEARNING_RATE, moment
 from bedside.rules.base import rule
 from bedside.wording import count, number
+
+DISCRIMINATOR = frozenset("d disc discriminator critic dis".split())
+GENERATOR = frozenset("g gen generator".split())
 
 
 @dataclass(frozen=True)
 class Limits:
     heavier: float = 30.0  # times per element: the specimen has 410, its healthy twin 47; collapse decides between them
+    readings: int = 12  # of either player's loss: four quarters of three
+    won: float = 0.05  # of its first level, ln 2 or twice that: it is wrong about one image in thirty
+    lost: float = 3.0  # times its first level: healthy generators end at two to five, beside a D that errs
+    better: float = 0.1  # of a score's level: images that still improve excuse any balance
 
 
-@rule("LOS115", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits())
+@rule("LOS115", severity=Severity.WARNING, needs=[], limits=Limits())
 def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
+    if players := _players(run, limits):
+        yield from _one_wins(run, *players, limits)
+        return
     events = run.events_of("loss_terms")
+    if not run.has(RECONSTRUCTION_VARIATION.name):
+        raise NotEnough(RECONSTRUCTION_VARIATION.name)
     if not events:
         return
     terms = sorted(events[-1].data["terms"], key=lambda term: term["per_element"])
@@ -73,6 +98,48 @@ def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             'Reduce both parts alike: reduction="sum" for both, and divide the loss by the number of samples.',
             f"Or multiply the {heavy['reduction']} over {count(heavy['elements'])} elements by {number(1 / times, 1)}.",
+        ),
+    )
+
+
+def _players(run: Run, limits: Limits) -> tuple[Series, Series] | None:
+    """The losses of a discriminator and of its generator, by their names."""
+    found: list[Series | None] = [None, None]
+    for vital in run.vitals:
+        words = set(re.split(r"[^a-z]+", vital.lower())) - {"part", "train", "total", "loss", ""}
+        for place, names in enumerate((DISCRIMINATOR, GENERATOR)):
+            if words and words <= names and len(series := run.series(vital).finite()) >= limits.readings:
+                found[place] = series
+    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+
+
+def _one_wins(run: Run, judge: Series, forger: Series, limits: Limits) -> Iterator[Finding]:
+    """The discriminator is always right, and the generator learns nothing from it."""
+    if min(float(judge.values.min()), float(forger.values.min())) < 0:
+        return  # a critic without a scale
+    starts = outline(judge).start, outline(forger).start
+    late = [each.tail(max(3, len(each) // 4)).median() for each in (judge, forger)]
+    if late[0] > limits.won * starts[0] or late[1] < limits.lost * starts[1]:
+        return
+    for score in [*rewards(run), *validation_metrics(run)]:
+        values = score.finite().values if goes_up(score.vital) else -score.finite().values
+        half = len(values) // 2
+        if half and float(values[half:].max() - values[:half].max()) > limits.better * abs(float(values[:half].max())):
+            return
+    step = since_below(judge, limits.won * starts[0])
+    yield unbalanced_loss_parts.finding(
+        f"{judge.key} went from {number(starts[0])} to {number(late[0])} and stays there since {moment(run, step)}, "
+        f"while {forger.key} went from {number(starts[1])} to {number(late[1])}: the discriminator wins, and the "
+        "generator gets nothing to learn from.",
+        first_step=step,
+        last_step=judge.last_step,
+        confidence=0.85,
+        evidence={"discriminator": [starts[0], late[0]], "generator": [starts[1], late[1]]},
+        series=[judge.key, forger.key],
+        could_also_be=("A generator that makes one image only: look at ten samples side by side.",),
+        try_=(
+            Advice("Divide the discriminator's learning rate by four, or step it less often.", LEARNING_RATE, -1),
+            "Smooth its labels to 0.9, add noise to what it sees, or penalise its gradient (R1).",
         ),
     )
 

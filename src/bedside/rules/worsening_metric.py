@@ -1,16 +1,18 @@
-"""A metric that should rise falls from the start, and is at its worst at the end.
+"""A metric gets worse from the start on, and is at its worst at the end.
 
 ## What it sees
-A reward, a success rate, an accuracy or a score that was never better than where it began, and ends far below it.
+A reward, a success rate, an accuracy or a score that was never better than where it began, and ends far below it; or a
+word error rate that ends far above.
 
 ## Why it matters
 The training does the opposite of what is wanted, and does it well: the loss may look perfect. Typical: the sign of a
 reward or of an advantage, a loss that is maximised, labels of a metric that were turned round.
 
 ## How it decides
-For every logged metric of which it is known that higher is better: the last quarter is below the first readings by
-`lost` of them and by `noise` of the metric's own noise, it is within `near` of the lowest it ever was, and no stretch
-in between was above the first readings by more than noise.
+For every logged metric of which it is known which way is better (losses apart): the last quarter is below the first
+readings by `lost` of them (a reward, which has no natural zero, by `reward_lost`; an error rate is above them by
+`grown`) and by `noise` of the metric's own noise, it is within `near` of the lowest it ever was, and no stretch in
+between was above the first readings by more than noise.
 
 ## When it is wrong
 Tasks that get harder on the way (a curriculum, self-play); an accuracy that a lopsided data set gave away for nothing.
@@ -37,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import is_accuracy
+from bedside.analysis.losses import is_reward
 from bedside.analysis.statistics import outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -51,27 +54,28 @@ from bedside.wording import number
 class Limits:
     fewest: int = 12  # readings: enough to tell a fall from noise
     lost: float = 0.3  # of the first level: healthy metrics that fall at all fall by less
+    grown: float = 1.0  # of the first level of an error rate: twice as many errors
+    reward_lost: float = 0.15  # of the first level: a reward has no natural zero, and any that is at its worst is wrong
     noise: float = 4.0  # σ of one reading
     near: float = 0.15  # of all it ever moved by, above the lowest: it has not recovered
     first: float = 0.1  # of the readings make the first level
 
 
-@rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits())
 def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
-    known = [
-        run.series(vital).finite()
-        for vital in run.vitals
-        if vital.startswith(("train/", "val/", "test/")) and goes_up(vital) and not is_loss(vital)
-    ]
+    known = [run.series(vital).finite() for vital in run.vitals if goes_up(vital) is not None and not is_loss(vital)]
     long = [series for series in known if len(series) >= limits.fewest]
+    if not any(goes_up(series.vital) for series in long):  # an error alone may grow with what is asked
+        long = [series for series in long if series.vital.startswith("val/")]
     if not long:
-        raise NotEnough(f"{limits.fewest} readings of a metric that should rise (a reward, an accuracy)")
+        raise NotEnough(f"{limits.fewest} readings of a metric with a better direction (a reward, an accuracy)")
     fallen = [(series, levels) for series in long if (levels := _fell(series, limits))]
     if not fallen or len(fallen) < len(long):  # a metric that did not fall settles it
         return
     series, (first, last) = fallen[0]
+    way = "fell" if goes_up(series.vital) else "rose"
     yield worsening_metric.finding(
-        f"{series.key} fell from {number(first)} to {number(last)}, and was never better than at the start.",
+        f"{series.key} {way} from {number(first)} to {number(last)}, and was never better than at the start.",
         first_step=series.first_step,
         last_step=series.last_step,
         confidence=0.8,
@@ -88,14 +92,16 @@ def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _fell(series: Series, limits: Limits) -> tuple[float, float] | None:
-    """Its first and last level, if it fell for good and was never better."""
-    values = series.values
+    """Its first and last level, if it got worse for good and was never better."""
+    sign = 1.0 if goes_up(series.vital) else -1.0
+    values = sign * series.values
     few = max(2, int(limits.first * len(values)))
     first, last = float(values[:few].max()), float(np.median(values[-max(3, len(values) // 4) :]))
     curve = outline(Series(series.vital, series.owner, series.steps, -values))
-    drop, lowest, highest = first - last, float(values.min()), float(-curve.best)
-    if drop < limits.lost * abs(first) or drop <= limits.noise * curve.noise:
+    drop, lowest, highest = first - last, float(-curve.values.max()), float(-curve.best)
+    lost = limits.reward_lost if is_reward(series.vital) else limits.lost if sign > 0 else limits.grown
+    if drop < lost * abs(first) or drop <= limits.noise * curve.noise:
         return None
     if last > lowest + limits.near * (first - lowest) or highest > first + limits.near * drop:
         return None
-    return first, last
+    return sign * first, sign * last

@@ -75,7 +75,7 @@ def test_a_curve_printed_over_many_cells_is_one(notebook):
 
 
 def test_a_notebook_without_a_curve_is_refused_in_three_lines(notebook, tmp_path):
-    with pytest.raises(NotARun, match="no log that can be read"):
+    with pytest.raises(NotARun, match="not a log that can be read"):
         load(notebook([stream("Sequential(", "  (0): Linear(784, 256)", ")")]))
     broken = tmp_path / "broken.ipynb"
     broken.write_text('{"cells": [')

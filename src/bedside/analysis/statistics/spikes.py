@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.statistics.noise import MAD_TO_SIGMA
 from bedside.analysis.statistics.outline import running_median
 from bedside.record.median import median, medians
 from bedside.record.series import Values
 
 NEIGHBOURS = 21  # readings in the local median that gives the usual deviations
 TAIL = 0.95  # quantile of the usual deviations; a tail is measured, because batch noise is not normal
+LONGEST_TAIL = 4.0  # σ: the tail of double-exponential noise is at 2.9, of normal noise at 2
 FAR = 5.0  # usual tails: 8 σ of normal noise, and still once in 10⁵ readings of double-exponential noise
 BACK = 0.25  # of the height: a curve that has come down by three quarters is back
 PAST = 10  # readings before the excursion that give the level it left
@@ -38,7 +40,11 @@ def spikes(values: Values, *, positive: bool, skip: int = 0) -> list[Spike]:
     if len(values) < NEIGHBOURS:
         return []
     scale = np.log(values) if positive else values
-    tail = float(np.quantile(np.abs(scale - running_median(scale, NEIGHBOURS)), TAIL))
+    deviations = np.abs(scale - running_median(scale, NEIGHBOURS))
+    tail = float(np.quantile(deviations, TAIL))
+    usual = MAD_TO_SIGMA * median(deviations)
+    if usual > 0:  # slow returns of many excursions would make a tail of their own
+        tail = min(tail, LONGEST_TAIL * usual)
     if tail <= 0:
         tail = 1e-9 * max(1.0, float(np.abs(scale).max()))
     before = medians(np.lib.stride_tricks.sliding_window_view(scale[:-1], PAST))
@@ -46,10 +52,17 @@ def spikes(values: Values, *, positive: bool, skip: int = 0) -> list[Spike]:
     found: list[Spike] = []
     reached = skip
     for candidate in np.flatnonzero(above > FAR * tail):
-        if candidate >= reached:
+        if candidate >= reached and not (found and _still_returning(found[-1], scale, int(candidate))):
             found.append(_measure(values, scale, int(candidate), tail))
             reached = found[-1].last + 1
     return found
+
+
+def _still_returning(spike: Spike, scale: Values, candidate: int) -> bool:
+    """Whether a reading is the last of an excursion's way back, and no new one."""
+    quiet = median(scale[spike.first - PAST : spike.first])
+    soon = candidate - spike.last <= PAST
+    return soon and scale[candidate] - quiet <= BACK * (scale[spike.peak] - quiet)
 
 
 def _measure(values: Values, scale: Values, candidate: int, tail: float) -> Spike:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import Format, Unreadable, encoding_of, text_of
+from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
@@ -122,6 +123,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
     for row, step in zip(rows, axis.steps, strict=True):
         if step is not None:
             log.add_row(step, row, skip=tuple(axis.read_from))
+    recover_nones(log)
     recover_filtered(log)
     return log
 

@@ -44,12 +44,13 @@ _NUMBER = re.compile(
         (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:(?:\s*/\s*|\sof\s)(?P<total>\d{1,15})(?![\w.]))?
-  | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity))
+  | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|None|null))
         (?:\.0+)?(?![\w./\-])  # Lightning's bar prints nan.0
     """
 )
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
+NONE = frozenset({"None", "null"})
 MOST_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")
 _AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter)$")
@@ -85,6 +86,7 @@ class Found:
     total: float | None = None
     inner: Found | None = None
     section: str = ""
+    blank: bool = False  # `None` stands there
 
     @property
     def whole(self) -> bool:
@@ -103,7 +105,10 @@ class Spot:
     section: str = ""
 
     def read(self, line: str) -> Found:
-        value = float(line[self.where].replace(",", ""))
+        written = line[self.where].replace(",", "")
+        if written in NONE:
+            return Found(self.name, math.nan, section=self.section, blank=True)
+        value = float(written)
         return Found(
             self.name,
             value / 100 if self.percent else value,

@@ -24,6 +24,7 @@ from bedside.logs.formats.text.line_numbers import Found
 from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
 from bedside.logs.formats.text.tables import row_of
+from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.naming.config_names import settings_in_text
@@ -98,6 +99,9 @@ class _Reader:
         if column is None:
             return
         step, line = self.clock.step, float(self.line)
+        if each.blank:
+            self.log.blank(column.name, step or 0.0, line)
+            return
         if step is None:
             if column.known:
                 self.unclocked.add(column.name, line, each.value, line)
@@ -161,6 +165,7 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
+        recover_nones(self.log)
         recover_filtered(self.log)
         clean(self.log, bars_repeat=self.clock.epoch is None, repeated=self.repeated)
         return self.log
