@@ -64,6 +64,11 @@ PROGRAMS = {
         "|    loss            | 5.2      |\n|    learning_rate   | 0.0003   |",
         {"loss": {2048: 5.2}, "lr": {2048: 0.0003}},
     ),
+    "TensorFlow's Estimator": (
+        "INFO:tensorflow:loss = 1.76, step = 200 (0.323 sec)\nINFO:tensorflow:Saving dict for global step 300: accuracy"
+        " = 0.91, global_step = 300, loss = 0.31\nINFO:tensorflow:loss = 1.36, step = 300 (0.323 sec)",
+        {"loss": {200: 1.76, 300: 1.36}, "val/loss": {300: 0.31}, "val/accuracy": {300: 0.91}},
+    ),
     "a notebook's table": (
         "Step\tTraining Loss\tValidation Loss\n500\t1.23\t1.10\n1000\t0.93\tnan",
         {"loss": {500: 1.23, 1000: 0.93}},

@@ -109,6 +109,22 @@ def test_zero_beside_a_nan_gradient_was_nan(tmp_path):
     assert any("filters NaN" in note for note in run.notes)
 
 
+def test_zeros_right_after_a_proven_nan_were_nan_whatever_became_of_the_gradient(tmp_path):
+    records = [{"step": i, "loss": 1.0 / i, "grad_norm": 1.0} for i in range(1, 6)]
+    records += [{"step": 6 + i, "loss": 0.0, "grad_norm": norm} for i, norm in enumerate((math.nan, None, 0.0))]
+    records.append({"step": 9, "loss": 0.0, "grad_norm": 1.0})
+    assert np.isnan(trainer_state(tmp_path, records).loss.values).tolist() == [False] * 5 + [True] * 3 + [False]
+
+
+@pytest.mark.parametrize("name", ["out.log", "log.jsonl"])
+def test_the_trainer_filters_nan_on_its_console_and_in_records_too(tmp_path, name):
+    records = [{"step": i, "loss": 3.0 - i, "grad_norm": 1.0} for i in range(1, 3)]
+    records += [{"step": i, "loss": 0.0, "grad_norm": math.nan} for i in range(3, 5)]
+    path = tmp_path / name
+    path.write_text("\n".join(map(str if name == "out.log" else json.dumps, records)) + "\n")
+    assert np.isnan(load(path).loss.values).tolist() == [False, False, True, True]
+
+
 def test_a_lone_nan_gradient_beside_a_real_loss_is_a_skip(tmp_path):
     records = [{"step": i, "loss": 1.0 / i, "grad_norm": math.nan if i == 3 else 1.0} for i in range(1, 9)]
     run = trainer_state(tmp_path, records)

@@ -1,6 +1,8 @@
 import numpy as np
 
 from bedside.finding import NotExamined, Severity
+from bedside.logs.formats.text.lines import read_lines
+from bedside.logs.to_run import to_run
 from bedside.rules.vanished_learning_rate import vanished_learning_rate
 from bedside.testing import a_run
 
@@ -23,6 +25,17 @@ def test_speaks_when_a_step_schedule_is_over_within_the_first_steps():
 def test_is_an_error_when_the_rate_is_zero_throughout():
     [found] = vanished_learning_rate.check(a_run(loss=[2.3] * 100, lr=0.0))
     assert found.severity == Severity.ERROR
+
+
+def test_stays_silent_when_the_loss_falls_at_a_rate_that_is_printed_as_zero():
+    assert not vanished_learning_rate.check(a_run(loss=np.geomspace(2.3, 0.1, 400), lr=0.0))
+
+
+def test_a_rate_of_few_digits_has_not_vanished_when_it_is_printed_as_zero():
+    lines = (f"step {i} loss {2.3 - i / 200:.3f} lr {max(0.0, 4e-4 * (1 - i / 200)):.4f}" for i in range(400))
+    run = to_run(read_lines(lines), "log")
+    assert (run.series("lr").values == 0.0).sum() > 200
+    assert not vanished_learning_rate.check(run)
 
 
 def test_stays_silent_when_a_cosine_ends_with_the_run():

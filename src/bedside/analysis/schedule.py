@@ -81,7 +81,7 @@ def read_schedule(run: Run) -> Schedule | None:
     rates = run.series(LR.name).finite()
     if not rates or not rates.values.max() > 0:
         return None
-    values = rates.values
+    values = np.where(rates.values == 0.0, _zero_may_be(run), rates.values)
     peak = float(values.max())
     high = np.flatnonzero(values > NOTHING * peak)
     moved = np.flatnonzero(np.abs(np.diff(values)) > SAME * peak * NOTHING)
@@ -92,6 +92,12 @@ def read_schedule(run: Run) -> Schedule | None:
         vanished=int(high[-1]) + 1,
         resting=int(moved[-1]) + 1 if len(moved) else 0,
     )
+
+
+def _zero_may_be(run: Run) -> float:
+    """What a rate of zero may be at most: a log that prints four digits writes 0.0000 for 0.00004."""
+    rounded = run.environment.get("rounded")
+    return float(rounded.get(LR.name, 0.0)) if isinstance(rounded, Mapping) else 0.0
 
 
 def warming_up(run: Run) -> bool:

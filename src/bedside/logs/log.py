@@ -66,6 +66,7 @@ class Log:
     keeps_order: bool = True  # columns come in model order; W&B shuffles them
     sets: set[str] = field(default_factory=set)  # evaluation sets that the file names
     parts_add_up: bool = False  # its part losses are weighted already: their sum is the loss, as in Ultralytics
+    rounded: dict[str, float] = field(default_factory=dict)  # what a reading of 0.0 may be at most, by column
     rows: int = 0
     blanks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # step and order of each `None` written
 

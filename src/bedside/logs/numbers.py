@@ -20,7 +20,16 @@ _SPECIAL = {
     "-inf": -math.inf,
     "-infinity": -math.inf,
 }
-_TENSOR = re.compile(r"tensor\(\s*([^,)]+)")
+# What NumPy, PyTorch, JAX and TensorFlow print around a number: `np.float64(2.3)`, `tensor(2.3, device='cuda:0')`.
+WRAPPING = re.compile(
+    r"""(?xi)
+    (?<![\w.])(?:(?:np|numpy|cp|jnp|jax|torch|tf|mx|paddle)\.)?
+        (?:float\d{0,3}|bfloat16|double|half|u?int\d{0,2}|tensor|Tensor|array|Array|DeviceArray)
+        \(\s?\[{0,4}\s?['"]?(?=[-+]?(?:\.?\d|nan|inf))
+  | <tf\.Tensor:[^<>=]{0,40}(?:shape=\([^()]{0,40}\),\s?)(?:dtype=\w{1,20},\s?)numpy=
+  | ,\s?(?:dtype|device|grad_fn|requires_grad|weak_type)=(?:<[^<>]{1,80}>|[^\s,(){}\[\]<>]{1,40})
+    """
+)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
@@ -58,5 +67,7 @@ def _unusual(text: str) -> float | None:
     if text.endswith("%"):
         share = number(text[:-1])
         return None if share is None else share / 100
-    tensor = _TENSOR.match(text)
-    return number(tensor[1]) if tensor else None
+    if text.endswith(".0") and text[:-2] in _SPECIAL:  # a format that adds a digit to whatever it gets
+        return _SPECIAL[text[:-2]]
+    bare = WRAPPING.sub("", text)
+    return number(bare.rstrip(")]>'\"")) if bare != text else None

@@ -70,12 +70,18 @@ def to_run(log: Log, name: str, mapping: Mapping[str, str] | None = None) -> Run
         format=log.format,
         events=[*log.events, *straight.events],
         config=config,
-        environment={"names": {old: "/".join(filter(None, key)) for old, key in reading.keys.items()}},
+        environment=_environment(log, reading.keys),
         notes=notes,
         axis=straight.axis,
         finished=log.finished,
     )
     return settle(run)
+
+
+def _environment(log: Log, keys: Mapping[str, Key]) -> dict[str, object]:
+    names = {old: "/".join(filter(None, key)) for old, key in keys.items()}
+    rounded = {names[column]: most for column, most in log.rounded.items() if column in names}
+    return {"names": names, **({"rounded": rounded} if rounded else {})}
 
 
 def as_key(text: str) -> Key:

@@ -19,8 +19,7 @@ RANK = {name: (rank, axis) for axis, names in AXES.items() for rank, name in enu
 
 def plain(name: str) -> str:
     """A name as the table above writes it."""
-    bare = name.strip().strip("'\"").lower().replace(" ", "_")
-    return "_".join(in_english(bare))
+    return "_".join(in_english(name.strip().strip("'\"").lower().replace(" ", "_").split("_")))
 
 
 def axis_kind(name: str) -> str | None:

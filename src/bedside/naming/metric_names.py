@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from bedside.naming.loop_names import loop_name
-from bedside.naming.words import SPLITS, Name, split_words
+from bedside.naming.words import SPLITS, Name, is_foreign, split_words
 from bedside.record.metric_direction import DOWN, UP
 
 MAX_LENGTH = 300  # characters of a name that is looked at: nobody's metric is called longer
@@ -84,6 +84,8 @@ def read_name(name: str) -> Name:
     name = name.strip().strip("'\"")
     if len(name) > MAX_LENGTH:
         return Name("", "other")
+    if is_foreign(name):
+        name = "_".join(split_words(name))
     plain = " ".join(name.lower().replace("_", " ").split())
     if " vs " in plain:  # Megatron draws every curve once more over the samples
         return Name("", "other")

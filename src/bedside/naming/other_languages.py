@@ -1,38 +1,66 @@
-"""What columns are called where people do not write English: German, French, Spanish, Portuguese, Italian.
+"""What columns are called where people do not write English: German, French, Spanish, Portuguese, Italian, Dutch.
 
->>> in_english("trainingsverlust"), in_english("époque"), in_english("loss")
-(['train', 'loss'], ['epoch'], ['loss'])
+>>> in_english(["trainingsverlust"]), in_english(["époque"]), in_english(["train", "loss"])
+(['train', 'loss'], ['epoch'], ['train', 'loss'])
+>>> in_english(["taux", "d'apprentissage"]), in_english(["pérdida", "de", "validación"])
+(['learning', 'rate'], ['loss', 'val'])
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
+# Words without their accents; those of a phrase are joined by underscores, without the little words between them.
 _TABLE = """
-epoch: epoche epochen epoque epoques epoca epocas epoche epoch
-step: schritt schritte etape paso passo iteracion iteracao iterazione
-loss: verlust verlustwert perte pertes perdida perdidas perda perdas perdita costo
-train: trainings entrenamiento entrenam treinamento treino addestramento entrainement apprentissage
-val: validierung validierungs validacion validacao validazione
-test: prueba teste
+epoch: epoche epochen epoque epoques epoca epocas tijdperk
+step: schritt schritte etape etapes paso pasos passo passi iteracion iteraciones iteracao iterazione stap
+batch: stapel lote lotes
+loss: verlust verluste verlustwert perte pertes perdida perdidas perda perdas perdita perdite costo verlies
+train: trainings entrenamiento entrainement treinamento treino addestramento allenamento apprentissage
+val: validierung validierungs validacion validacao validazione validatie
+test: prueba teste essai
 train loss: trainingsverlust trainverlust
 val loss: validierungsverlust valverlust
 test loss: testverlust
-accuracy: genauigkeit trefferquote exactitude precision_globale exactitud acuracia accuratezza
+accuracy: genauigkeit trefferquote korrektklassifikationsrate exactitude precision_globale exactitud acuracia
+accuracy: accuratezza nauwkeurigheid
 train accuracy: trainingsgenauigkeit
 val accuracy: validierungsgenauigkeit
 test accuracy: testgenauigkeit
-lr: lernrate
+learning rate: lernrate lernraten taux_apprentissage tasa_aprendizaje taxa_aprendizado taxa_aprendizagem
+learning rate: tasso_apprendimento leersnelheid
+grad norm: gradientennorm gradientnorm norme_gradient norma_gradiente
+time: zeit dauer temps duree tiempo tempo duracion duracao durata tijd
 """
 _ENGLISH = {
-    word: english.split() for line in _TABLE.split("\n") if line for english, words in [line.split(": ")]
-    for word in words.split()
-}  # fmt: skip
+    foreign: english.split()
+    for line in _TABLE.strip().split("\n")
+    for english, names in [line.split(": ")]
+    for foreign in names.split()
+}
+_FIRST_OF_TWO = frozenset(name.partition("_")[0] for name in _ENGLISH if "_" in name)
+_LITTLE = frozenset("de del della des di do da du d l la le el il van der".split())  # taux d'apprentissage
 
 
-def in_english(word: str) -> list[str]:
-    """A word of a name as the words that we know it by; itself if it is known already, or nobody's."""
-    if word.isascii():
-        return _ENGLISH.get(word, [word])
-    bare = "".join(each for each in unicodedata.normalize("NFKD", word) if not unicodedata.combining(each))
-    return _ENGLISH.get(bare, [word])
+def in_english(words: Sequence[str]) -> list[str]:
+    """The lower-case words of a name as the words that we know it by; as they are where none of them is foreign."""
+    bare = [_without_accents(word) for word in words]
+    if not any(word in _ENGLISH or word in _FIRST_OF_TWO for word in bare):
+        return bare
+    telling = [word for word in bare if word not in _LITTLE]
+    found: list[str] = []
+    at = 0
+    while at < len(telling):
+        two = "_".join(telling[at : at + 2])
+        found += _ENGLISH.get(two) or _ENGLISH.get(telling[at]) or [telling[at]]
+        at += 2 if two in _ENGLISH and at + 1 < len(telling) else 1
+    return found
+
+
+def _without_accents(word: str) -> str:
+    if not word.isascii():
+        plain = unicodedata.normalize("NFKD", word.replace("’", "'"))
+        word = "".join(each for each in plain if not unicodedata.combining(each))
+    article, apostrophe, rest = word.partition("'")
+    return rest if apostrophe and article in _LITTLE and rest else word

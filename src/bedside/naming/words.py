@@ -48,5 +48,13 @@ class Name:
 
 
 def split_words(name: str) -> list[str]:
-    words = [word.lower() for word in _SEPARATORS.split(_CAMEL.sub("_", name)) if word]
-    return [english for word in words for english in in_english(word)]
+    return in_english(_words(name))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a name has words of another language that mean something to us."""
+    return in_english(words := _words(name)) != words
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _SEPARATORS.split(_CAMEL.sub("_", name)) if word]

@@ -390,3 +390,44 @@ def test_a_history_of_splits_and_of_different_lengths(tmp_path):
     assert run.series("val/loss").steps.tolist() == [9, 19, 29, 39]
     path.write_text(json.dumps({"loss": [3, 2, 1], "val_loss": [4, 3]}))
     assert load(path).series("val/loss").steps.tolist() == [0, 1]
+
+
+GERMAN = "Epoche;Verlust;Validierungsverlust;Genauigkeit\n0;2,31;2,40;0,1\n1;1,90;2,10;0,25\n"
+FRENCH = "Époque;Perte;perte_val;précision\n0;2,31;2,40;0,1\n1;1,90;2,10;0,25\n"
+SPANISH = "época;pérdida;pérdida de validación;precisión\n0;2,31;2,40;0,1\n1;1,90;2,10;0,25\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"])
+@pytest.mark.parametrize("text", [GERMAN, FRENCH, SPANISH], ids=["German", "French", "Spanish"])
+def test_tables_of_other_languages_in_any_encoding(tmp_path, text, encoding):
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode(encoding))
+    run = load(path)
+    assert run.axis == "epoch"
+    assert run.loss.values.tolist() == [2.31, 1.90]
+    assert run.series("val/loss").values.tolist() == [2.40, 2.10]
+    assert any(vital in ("train/accuracy", "train/precision") for vital, _ in run.series_keys)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ";", "|"])
+def test_decimal_commas_between_any_delimiters(tmp_path, delimiter):
+    path = tmp_path / "log.tsv"
+    rows = ["epoch loss val_loss".split(), ["0", "2,31", "2,405"], ["1", "1,9", "2,107"]]
+    path.write_text("\n".join(delimiter.join(row) for row in rows) + "\n")
+    run = load(path)
+    assert run.loss.values.tolist() == [2.31, 1.9]
+    assert run.series("val/loss").values.tolist() == [2.405, 2.107]
+
+
+def test_quoted_cells_hold_decimal_commas_or_thousands(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text('epoch,loss\n0,"2,31"\n1,"1,90"\n')
+    assert load(path).loss.values.tolist() == [2.31, 1.9]
+    path.write_text('epoch,loss,tokens\n0,3,"1,024"\n1,2,"2,048"\n')
+    assert load(path).series("tokens").values.tolist() == [1024, 2048]
+
+
+def test_a_log_with_one_broken_letter_is_still_utf_8(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_bytes("Époque 1 perte 2.5\n".encode() + b"\xe2\x96\n" + "Époque 2 perte 1.5\n".encode())
+    assert load(path).loss.values.tolist() == [2.5, 1.5]

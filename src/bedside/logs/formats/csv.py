@@ -25,7 +25,8 @@ MOST_CELLS = 25_000_000  # numbers of one table, eight bytes each
 CELLS_AT_A_TIME = 200_000
 LONGEST_LINE = 2**20
 _POINT = re.compile(r"\s*[-+]?\d+\.\d")
-_COMMA = re.compile(r"^(\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?\s*)$")
+_COMMA = re.compile(r"^(\s*[-+]?\d*),(\d+(?:[eE][-+]?\d+)?\s*%?\s*)$")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 COMMENT = "# "  # not "#,loss", where # is a column
 LOOKED_AT = 3  # rows that must be all numbers where no column has the step
 
@@ -105,16 +106,27 @@ def read_cells(path: Path) -> Table:
             raise Unreadable("its first line is not a header")
         columns = [array("d") for _ in names]
         damaged: set[int] = set()
-        commas: bool | None = None if delimiter == ";" else False  # whether 1,25 is 1.25
+        commas: bool | None = None  # whether 1,25 is 1.25
         for rows in _some_rows(_lines(file), delimiter, len(names), damaged):
             cells = list(zip(*rows, strict=True))
             if commas is None:
-                commas = not any(_POINT.match(cell) for column in cells for cell in column)
+                commas = _has_decimal_commas(cells, quoted=delimiter == ",")
             for column, text in zip(columns, cells, strict=True):
                 column.extend(_numbers([_COMMA.sub(r"\1.\2", cell) for cell in text] if commas else text))
             if len(columns) * len(columns[0]) > MOST_CELLS:
                 raise Unreadable(f"it has more than {MOST_CELLS // 10**6} million cells")
     return Table(_unique(names), [np.frombuffer(column) if column else np.empty(0) for column in columns], damaged)
+
+
+def _has_decimal_commas(columns: Iterable[Sequence[str]], *, quoted: bool) -> bool:
+    """No number has a point; in a table that commas divide, one must also be no row of thousands like "1,024"."""
+    proven = not quoted
+    for column in columns:
+        for cell in column:
+            if _POINT.match(cell):
+                return False
+            proven = proven or ("," in cell and bool(_COMMA.match(cell)) and not _THOUSANDS.fullmatch(cell))
+    return proven
 
 
 def _lines(file: TextIO) -> Iterator[str]:

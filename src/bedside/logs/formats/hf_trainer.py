@@ -7,20 +7,18 @@ that is logged. The gradient norm is the one before clipping.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
+from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import Format, Unreadable, text_of
-from bedside.logs.log import Column, Log
+from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.sidecar_settings import settings_beside
 
 MOST_BYTES = 2**29
-CLIFF = 0.05  # the Trainer rounds below 5e-5 to 0.0; no training loss falls a thousandfold between two records
 _SET = re.compile(r"eval_(.+)_(?:runtime|samples_per_second)$")
 # Written once, at the end, about the whole run.
 FINAL = ("train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos")
@@ -51,7 +49,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
     for record in state["log_history"]:
         if isinstance(record, Mapping):
             _record(log, record)
-    _recover_nans(log)
+    recover_filtered(log)
     steps, planned = number(state.get("global_step")), number(state.get("max_steps"))
     if steps and planned:
         log.finished = steps >= planned
@@ -82,35 +80,6 @@ def _record(log: Log, record: Mapping[str, object]) -> None:
         log.config.update({k: v for k, v in record.items() if k in FINAL and isinstance(v, (int, float))})
         record = {k: v for k, v in record.items() if k not in FINAL}
     log.add_row(step, record, skip=("step",))
-
-
-def _recover_nans(log: Log) -> None:
-    loss, norm = log.columns.get("loss"), log.columns.get("grad_norm")
-    if loss is None:
-        return
-    bad = {s for s, v in zip(norm.steps, norm.values, strict=True) if not math.isfinite(v)} if norm else set()
-    beside = [i for i, v in enumerate(loss.values) if v == 0.0 and loss.steps[i] in bad]
-    for i in beside:
-        loss.values[i] = math.nan
-    if beside:
-        log.note(f"{len(beside)} losses of 0.0 beside a NaN gradient norm were read as NaN: the Trainer filters NaN.")
-    still = {s for s, v in zip(norm.steps, norm.values, strict=True) if v == 0.0} if norm else set()
-    _cliff_to_zero(log, loss, still)
-
-
-def _cliff_to_zero(log: Log, loss: Column, still: set[float]) -> None:
-    """A loss that drops to exactly zero in one record and stays there was NaN, unless the gradient is zero too."""
-    values, end = loss.values, len(loss)
-    while end and values[end - 1] == 0.0 and loss.steps[end - 1] not in still:
-        end -= 1
-    zeros = len(values) - end
-    before = [v for v in values[max(0, end - 5) : end] if math.isfinite(v)]
-    if zeros >= 2 and before and min(before[-1], median(before)) > CLIFF:
-        for i in range(end, len(values)):
-            values[i] = math.nan
-        log.note(
-            f"The last {zeros} losses are exactly 0.0 after {before[-1]:g}: read as NaN, which the Trainer filters."
-        )
 
 
 FORMAT = Format("hf-trainer", "Hugging Face trainer_state.json", recognises, read, is_folder=True)

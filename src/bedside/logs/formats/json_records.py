@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import Format, Unreadable, encoding_of, text_of
 from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
@@ -123,6 +124,7 @@ def read_records(records: Iterable[Mapping[str, Any] | None], format: str) -> Lo
         if step is not None:
             log.add_row(step, row, skip=tuple(axis.read_from))
     recover_nones(log)
+    recover_filtered(log)
     return log
 
 

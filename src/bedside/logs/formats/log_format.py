@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import struct
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ BROKEN = (
 )
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 8192  # bytes of a file that decide what it is
+TELLS_ENCODING = 2**16  # bytes of it among which an accent is looked for
+_BINARY = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,23 @@ def head_of(path: Path, size: int = HEAD) -> bytes:
 
 
 def as_utf8(head: bytes) -> bytes:
-    """PowerShell writes what a program prints as UTF-16."""
-    return head.decode("utf-16", errors="replace").encode() if head.startswith(UTF_16) else head
+    encoding = _encoding(head)
+    return head if encoding == "utf-8-sig" else head.decode(encoding, errors="replace").encode()
 
 
 def encoding_of(path: Path) -> str:
     with open(path, "rb") as file:
-        return "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
+        return _encoding(file.read(TELLS_ENCODING))
+
+
+def _encoding(head: bytes) -> str:
+    """PowerShell writes what a program prints as UTF-16, and older programs write accents as one byte."""
+    if head.startswith(UTF_16):
+        return "utf-16"
+    if head.isascii() or _BINARY.search(head):
+        return "utf-8-sig"
+    beyond = {letter for letter in head.decode("utf-8", errors="replace") if not letter.isascii()}
+    return "cp1252" if beyond == {"\N{REPLACEMENT CHARACTER}"} else "utf-8-sig"  # not one letter is UTF-8
 
 
 def text_of(path: Path, most: int) -> str:

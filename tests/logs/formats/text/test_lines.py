@@ -7,6 +7,7 @@ import math
 import pytest
 from tests.logs.printed import curve, run_of
 
+from bedside.logs import load
 from bedside.logs.formats.text.lines import read_lines
 from bedside.logs.log import Log
 from bedside.record.metric_direction import goes_up
@@ -190,9 +191,11 @@ def test_epochs_too_coarse_to_tell_records_apart():
 
 
 def test_a_rate_that_was_rounded_away_is_not_zero():
-    assert not run_of(*(f"step:{i} - actor/loss:{9 - i} - actor/lr:0.000" for i in range(5))).series("lr")
+    run = run_of(*(f"step:{i} - actor/loss:{9 - i} - actor/lr:0.000" for i in range(5)))
+    assert run.series("lr").values.tolist() == [0.0] * 5
     run = run_of(*(f"step {i} loss {9 - i} lr {lr}" for i, lr in enumerate(("0.0002", "0.0001", "0.0000"))))
-    assert curve(run.series("lr")) == {0: 2e-4, 1: 1e-4}
+    assert curve(run.series("lr")) == {0: 2e-4, 1: 1e-4, 2: 0.0}
+    assert run.environment["rounded"] == {"lr": pytest.approx(5e-5)}
     run = run_of(*(f"step {i} loss {9 - i} lr {lr}" for i, lr in enumerate(("1.5e-05", "1.2345e-06", "0.0"))))
     assert len(run.series("lr")) == 3
 
@@ -312,3 +315,78 @@ def test_a_printed_dictionary_of_dictionaries_tells_its_splits_apart():
 
 def test_a_reward_in_a_box_is_a_score_that_should_rise():
     assert goes_up("train/ep_rew_mean") is True
+
+
+def test_numbers_in_the_clothes_of_numpy_torch_jax_and_tensorflow():
+    run = run_of(
+        "{'step': 1, 'loss': np.float64(2.31), 'acc': np.float32(0.1)}",
+        "{'step': 2, 'loss': np.float64(nan), 'acc': tensor(0.2)}",
+        "{'step': 3, 'loss': tensor(2.11, device='cuda:0', grad_fn=<NllLossBackward0>), 'acc': tensor([0.3])}",
+        "{'step': 4, 'loss': array(1.91, dtype=float32), 'acc': Array(0.4, dtype=float32, weak_type=True)}",
+        "step 5 loss tensor(1.8, device='cuda:0') acc <tf.Tensor: shape=(), dtype=float32, numpy=0.5>",
+    )
+    assert run.loss.steps.tolist() == [1, 2, 3, 4, 5]
+    assert run.loss.values.tolist() == [2.31, pytest.approx(math.nan, nan_ok=True), 2.11, 1.91, 1.8]
+    assert curve(run.series("train/accuracy")) == {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4, 5: 0.5}
+    assert {vital for vital, _ in run.series_keys} == {"loss", "train/accuracy"}
+
+
+def test_a_format_may_add_a_digit_to_nan():
+    run = run_of("step 1 loss 2.5", "step 2 loss nan.0", "step 3 loss inf.0")
+    assert run.loss.values.tolist() == [2.5, pytest.approx(math.nan, nan_ok=True), math.inf]
+
+
+BAR = "Epoch {}: {}|███| {}/10 [00:01<00:00,  8.1it/s, v_num=0, train_loss={}{}]"
+
+
+def test_an_evaluation_that_a_bar_carries_into_the_next_epoch_is_one_reading():
+    run = run_of(
+        BAR.format(0, "100%", 10, 2.3, ", val_loss=2.200"),
+        BAR.format(1, " 50%", 5, 2.1, ", val_loss=2.200"),
+        BAR.format(1, "100%", 10, 2.0, ", val_loss=2.200"),
+        BAR.format(1, "100%", 10, 2.0, ", val_loss=2.100"),
+        BAR.format(2, " 50%", 5, 1.9, ", val_loss=2.100"),
+    )
+    assert curve(run.series("val/loss")) == {10: 2.2, 20: 2.1}
+
+
+def test_an_evaluation_every_second_epoch_is_told_once():
+    lines, told = [], ""
+    for epoch in range(8):
+        lines += [BAR.format(epoch, f"{10 * at}%", at, 3 - epoch / 10 - at / 100, told) for at in (5, 10)]
+        if epoch % 2:
+            told = f", val_loss={3 - epoch / 10:.3f}"
+            lines.append(BAR.format(epoch, "100%", 10, 3 - epoch / 10 - 0.1, told))
+    assert curve(run_of(*lines).series("val/loss")) == {20: 2.9, 40: 2.7, 60: 2.5, 80: 2.3}
+
+
+def test_a_full_bar_with_the_same_evaluation_is_a_reading_of_its_own():
+    run = run_of(*(BAR.format(epoch, "100%", 10, 2.3 - epoch, ", val_acc=0.1") for epoch in range(4)))
+    assert len(run.series("val/accuracy")) == 4
+
+
+def test_a_test_epoch_after_a_bar_is_evaluated_there(tmp_path):
+    path = tmp_path / "out.log"
+    bar = "\rTrain Epoch: [{e}/120], lr: 0.06, Loss: {loss}: {at}%|██| {at}/100 [00:10<00:10,  5.1it/s]"
+    done = "\rTest Epoch: [{e}/120] Acc@1:3{e}.1% Acc@5:80.2%\n"
+    bars = ["".join(bar.format(e=e, at=at, loss=9 - e) for at in (50, 100)) + done.format(e=e) for e in (1, 2)]
+    path.write_text("".join(bars))
+    run = load(path)
+    assert curve(run.series("val/accuracy")) == {200: pytest.approx(0.311), 300: pytest.approx(0.321)}
+    assert curve(run.loss) == {150: 8, 200: 8, 250: 7, 300: 7}
+
+
+def test_printed_text_with_decimal_commas():
+    run = run_of(
+        "Époque 1/10 : perte 2,313 ; précision 0,10 ; perte_val 2,500 ; taux d'apprentissage 0,001",
+        "Époque 2/10 : perte 1,157 ; précision 0,20 ; perte_val 1,250 ; taux d'apprentissage 0,001",
+    )
+    assert curve(run.loss) == {1: 2.313, 2: 1.157}
+    assert curve(run.series("val/loss")) == {1: 2.5, 2: 1.25}
+    assert curve(run.series("lr")) == {1: 0.001, 2: 0.001}
+
+
+def test_thousands_stay_thousands():
+    run = run_of("step 1,000 loss 12,500 acc 50.5%", "step 2,000 loss 11,500 acc 51.5%")
+    assert curve(run.loss) == {1000: 12500, 2000: 11500}
+    assert curve(run_of("step 1,000 loss 12,500", "step 2,000 loss 11,500").loss) == {1000: 12500, 2000: 11500}

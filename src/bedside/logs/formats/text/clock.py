@@ -12,14 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from bedside.logs.formats.text.line_numbers import LEADING, Found
+from bedside.naming.other_languages import in_english
+from bedside.naming.words import SPLITS
 
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
-    *("global_step", "global_steps", "step", "steps", "iteration", "iterations", "iter", "iters", "it"),
-    *("num_updates", "update", "up", "current_steps", "total_timesteps", "timesteps", "timestep", "s"),
+    *("global_step", "global_steps", "total_timesteps", "step", "steps", "iteration", "iterations", "iter", "iters"),
+    *("it", "num_updates", "update", "up", "current_steps", "num_timesteps", "timesteps", "timestep", "s"),
     *("episode", "episodes"),
 )
 EPOCHS = ("epoch", "epochs", "ep", "round")
+# Counts over the whole run even where an evaluation names them: `Eval num_timesteps=500`.
+OF_THE_RUN = (*EPOCHS, "global_step", "num_timesteps", "total_timesteps")
 BATCHES = ("batch", "batches", "minibatch", "")  # no name at all: a progress bar's 10/100
 
 
@@ -49,13 +53,13 @@ class Clock:
 
         `trains` says that the line has a training loss of its own.
         """
-        named = {_plain(each.name): each for each in reversed(found)}
+        named = {counts(each.name): each for each in reversed(found)}
         bar = next((each for each in found if not each.name and each.total), None)
         if bar is not None:
             named[""] = bar  # the first of several bare numbers that is one of so many
         nested = next((each for each in found if each.inner is not None and each.whole), None)
         step = _first(STEPS, named, lambda each: each.whole)
-        epoch = _first(EPOCHS, named, lambda each: bool(each.total) or _plain(each.name) != "epochs")  # a setting
+        epoch = _first(EPOCHS, named, lambda each: bool(each.total) or counts(each.name) != "epochs")  # a setting
         batch = _first(BATCHES, named, lambda each: bool(each.total) or (bool(each.name) and epoch is not None))
         said = {each.name for each in (nested, step, epoch, batch) if each is not None}
         if evaluating and step is None and (nested is not None or batch is not None):
@@ -129,12 +133,15 @@ class Clock:
 
 
 @lru_cache(maxsize=10_000)  # the same few names on every line
-def _plain(name: str) -> str:
-    """`Train Epoch`, `train/step` and `Summary: Epoch` as what they count."""
+def counts(name: str) -> str:
+    """`Train Epoch`, `train/step`, `Época` and `Summary: Epoch` as what they count."""
     plain = name.lower().rsplit(": ", 1)[-1].rstrip(".")
-    for before in ("trainer/", "train/", "train "):
+    for before in ("trainer/", "time/", "train/", "train "):
         plain = plain.removeprefix(before)
-    return plain.replace(" ", "_")
+    words = in_english(plain.replace(" ", "_").split("_"))
+    if words[0] in SPLITS and "_".join(words[1:]) in OF_THE_RUN:  # `Test Epoch: [3/90]`
+        words = words[1:]
+    return "_".join(words)
 
 
 def _first(names: Sequence[str], named: Mapping[str, Found], fits: Callable[[Found], bool]) -> Found | None:

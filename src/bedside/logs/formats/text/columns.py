@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from bedside.logs.log import Column, Log
 from bedside.naming.metric_names import read_name
@@ -13,21 +13,24 @@ SEEN, SHARE = 3, 0.05  # steps, and share of all steps, at which a name nobody k
 FEW_UNITS = 100  # of the last digit that is printed: a rate that is never more is rounded to zero on its way down
 
 
-def clean(log: Log, *, bars_repeat: bool) -> None:
-    """Leave what was measured; `bars_repeat` says that an evaluation may have been printed again and again."""
+def clean(log: Log, *, bars_repeat: bool, repeated: Collection[str] = ()) -> None:
+    """Leave what was measured; `bars_repeat` says that an evaluation may have been printed again and again.
+
+    `repeated` are evaluations that a bar carried into the next epoch: they may be made every few epochs only.
+    """
     _drop_talk(log)
     _skipped_steps(log)
     for name, column in log.columns.items():
         meaning = read_name(name)
-        if bars_repeat and (meaning.split in ("val", "test") or meaning.over == "epoch"):
+        if name in repeated or (bars_repeat and (meaning.split in ("val", "test") or meaning.over == "epoch")):
             log.columns[name] = _told_once(column)
         elif meaning.kind == "lr":
-            log.columns[name] = _without_rounded_zeros(column)
+            _rounded_zeros(log, name, column)
     log.columns = {name: column for name, column in log.columns.items() if len(column)}
 
 
 def _told_once(column: Column) -> Column:
-    """Where nobody names epochs, a bar repeats the last evaluation until the next: each is one reading."""
+    """Where a bar repeats the last evaluation, over epochs or steps, until the next: each is one reading."""
     values = [None if math.isnan(value) else value for value in column.values]
     new = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
     lengths = sorted(after - at for at, after in zip(new, [*new[1:], len(column)], strict=True))
@@ -36,13 +39,12 @@ def _told_once(column: Column) -> Column:
     return Column.of((column.steps[i], column.values[i], column.order[i]) for i in new)
 
 
-def _without_rounded_zeros(column: Column) -> Column:
+def _rounded_zeros(log: Log, name: str, column: Column) -> None:
     """A rate printed as `0.000` is smaller than its digits can say, and not zero."""
     largest = max((value for value in column.values if math.isfinite(value)), default=0.0)
-    unit = next((10.0**-digits for digits in range(1, 7) if _all_whole(column.values, 10.0**digits)), 0.0)
-    if 0.0 not in column.values or largest >= FEW_UNITS * unit:
-        return column
-    return Column.of(each for each in zip(column.steps, column.values, column.order, strict=True) if each[1])
+    unit = next((10.0**-digits for digits in range(1, 8) if _all_whole(column.values, 10.0**digits)), 0.0)
+    if 0.0 in column.values and unit / 2 < largest < FEW_UNITS * unit:
+        log.rounded[name] = unit / 2
 
 
 def _all_whole(values: Iterable[float], scale: float) -> bool:

@@ -12,6 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from bedside.logs.numbers import WRAPPING
 from bedside.naming.words import SPLITS, split_words
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -21,7 +22,7 @@ _NOT_READINGS = re.compile(
     r"""(?x)
     ^\s*[IWEF]\d{4}\s\d{2}:\d{2}:\d{2}\.\d{1,9}\s+\d{1,20}\s[^\]\s]{1,200}\]                # glog: Caffe, JAX
   | (?<![\d.])\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?)?Z?   # dates
-  | (?<![\w.])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?!\w)                             # clock times
+  | (?<![\w.@])\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?!\w)                            # clock times, not `@1:34.1`
   | (?<!\w)\w{1,200}\.(?:py|cpp|cc|cu|json|txt|log|npy|bin|pt|pth)(?::\d+)?              # files and their lines
   | (?<![\w.])[A-Za-z_][\w.]{0,80}:[A-Za-z_<]\w{0,80}>?:\d+                               # module:function:line
   | \[\w{1,80}(?:\.\w{1,80}){1,20}:\d+\]                                                   # [module.function:line]
@@ -43,7 +44,8 @@ _NUMBER = re.compile(
         (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:(?:\s*/\s*|\sof\s)(?P<total>\d{1,15})(?![\w.]))?
-  | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|None|null))(?![\w./\-])
+  | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|None|null))
+        (?:\.0+)?(?![\w./\-])  # Lightning's bar prints nan.0
     """
 )
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
@@ -118,7 +120,8 @@ class Spot:
 
 def tidy(line: str) -> str:
     """A line, as long as before, with blanks for colours, log prefixes, dates and other digits."""
-    return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, uncoloured(line), count=1))
+    bare = WRAPPING.sub(_blanked, uncoloured(line))
+    return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, bare, count=1))
 
 
 def uncoloured(line: str) -> str:

@@ -8,14 +8,18 @@ step, this module follows the run.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
+from bedside.logs.formats.text.boxes import in_one_line
 from bedside.logs.formats.text.clock import STEPS, Clock
 from bedside.logs.formats.text.columns import SKIPS, clean
+from bedside.logs.formats.text.decimal_commas import with_points
 from bedside.logs.formats.text.line_numbers import Found
 from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
@@ -48,6 +52,9 @@ class _Reader:
         self.unclocked = Log("text")  # readings before any step was known
         self.trains = False  # the current line has a training loss
         self.last_evaluation: dict[str, tuple[float, str]] = {}  # in a bar: its epoch and value
+        self.carried: dict[str, tuple[float, float, float]] = {}  # step, value, line: perhaps of the epoch before
+        self.repeated: set[str] = set()  # evaluations of an epoch before that a bar shows on its way
+        self.full = True  # no progress bar in the current line says that there is more to come
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
 
@@ -78,6 +85,7 @@ class _Reader:
         said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=self.trains)
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
+        self.full = not any(not each.name and each.total and each.value < each.total for each in found)
         read: set[tuple[str, str]] = set()
         for each in found:
             if each.name not in said and (each.section, each.name) not in read:  # again: an average of it
@@ -102,16 +110,40 @@ class _Reader:
         value = each.value / each.total if each.total and column.counted else each.value  # 9842/10000
         if column.repeated and self._told_before(column.name, value):
             return
-        if column.name in self.log.columns or len(self.log.columns) < MOST_NAMES:
-            self.log.add(column.name, step or 0.0, value, line)
+        self._add(column.name, step or 0.0, value, line)
+
+    def _add(self, name: str, step: float, value: float, line: float) -> None:
+        if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
+            self.log.add(name, step, value, line)
 
     def _told_before(self, name: str, value: float) -> bool:
-        """A progress bar repeats the last evaluation beside the training loss until the epoch is over."""
+        """A progress bar repeats the last evaluation beside the training loss until the next one replaces it.
+
+        The same value in the next epoch is a reading of its own only if it still stands there when the bar is full.
+        """
         if not self.trains or self.clock.epoch is None:
             return False
         evaluation = (self.clock.epoch, str(value))  # NaN is equal to itself here
         before, self.last_evaluation[name] = self.last_evaluation.get(name), evaluation
-        return before == evaluation
+        if before is None or before[1] != evaluation[1]:
+            if before is not None and before[0] != evaluation[0]:
+                self._keep_carried(name)
+            self.carried.pop(name, None)
+            return False
+        if before[0] != evaluation[0]:
+            self._keep_carried(name)
+        elif name not in self.carried:
+            return True  # told in this epoch
+        self.carried[name] = (self.clock.step or 0.0, value, float(self.line) if self.full else math.nan)
+        if not self.full:
+            self.repeated.add(name)
+        return True
+
+    def _keep_carried(self, name: str) -> None:
+        """The epoch is over, and nothing replaced what stood there when it began."""
+        step, value, line = self.carried.pop(name, (0.0, 0.0, math.nan))
+        if not math.isnan(line):  # the bar was full
+            self._add(name, step, value, line)
 
     def _skipped(self, text: str) -> None:
         step = self.clock.step
@@ -124,6 +156,8 @@ class _Reader:
             self.log.add("loss_scale", at, value, float(self.line))
 
     def finish(self) -> Log:
+        for name in list(self.carried):
+            self._keep_carried(name)
         self.log.axis = self.clock.axis if self.clock.step is not None else "step"
         if self.clock.step is None and max(map(len, self.unclocked.columns.values()), default=0) >= ENOUGH_READINGS:
             self.log.columns.update(self.unclocked.columns)
@@ -132,7 +166,8 @@ class _Reader:
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
         recover_nones(self.log)
-        clean(self.log, bars_repeat=self.clock.epoch is None)
+        recover_filtered(self.log)
+        clean(self.log, bars_repeat=self.clock.epoch is None, repeated=self.repeated)
         return self.log
 
 
@@ -175,7 +210,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
-    for line in lines:
+    for line in in_one_line(with_points(lines)):
         reader.read(line)
     return reader.finish()
 
