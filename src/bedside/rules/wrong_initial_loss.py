@@ -111,8 +111,8 @@ def _other_terms(run: Run) -> str:
 
 def _added_up(run: Run) -> float:
     """How many mean losses a watched loss is: one that is summed over a sequence or a batch is many."""
-    elements = [term["elements"] if term["reduction"] == "sum" else 1 for term in _terms(run)]
-    return max(1.0, sum(abs(term["weight"]) * each for term, each in zip(_terms(run), elements, strict=True)))
+    parts = [term["weight"] * (term["elements"] if term["reduction"] == "sum" else 1) for term in _terms(run)]
+    return max(1.0, float(np.abs(parts).sum()))
 
 
 def _terms(run: Run) -> list[Mapping[str, Any]]:
