@@ -7,10 +7,10 @@
 The programs are split by mechanism: those in strangers/in_sight/ may be read while rules are written or changed, those
 in strangers/held_out/ may not; they tell how a rule does on what nobody had in mind. Those in strangers/fresh/ were
 written last, by somebody who had not read the rules; what was said of them before any rule was changed is kept in
-results/strangers_first_sight.csv. Those in strangers/third_round/ came later still, in the same way. A program says
-which findings would be right, the cause first. It is *caught* when one of them is an error or a warning, *exact* when
-the cause itself is; a finding of a rule in preview counts and is marked. The twin is the false-alarm test. Results go
-to benchmarks/results/strangers.csv.
+results/strangers_first_sight.csv. Those in strangers/third_round/ and strangers/fourth_round/ came later still, in the
+same way. A program says which findings would be right, the cause first. It is *caught* when one of them is an error or
+a warning, *exact* when the cause itself is; a finding of a rule in preview counts and is marked. The twin is the
+false-alarm test. Results go to benchmarks/results/strangers.csv.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from watched import Job, Outcome, train_all
 
 HERE = Path(__file__).parent
-HALVES = ("in_sight", "held_out", "fresh", "third_round")
+HALVES = ("in_sight", "held_out", "fresh", "third_round", "fourth_round")
 RESULTS = HERE / "results" / "strangers.csv"
 COLUMNS = (
     "half",

@@ -75,14 +75,18 @@ def _strangers(table: Path) -> Iterator[str]:
         "mechanisms that the others lack. *At first sight* is what today's predecessor said of them, before any rule\n"
         "was changed for them (two programs that turned out to do no harm are left out): the figure to expect where\n"
         "nobody had anything like it in mind. *Fresh* is from after that. The second round was written in the same\n"
-        "way and then divided between the two halves, so its programs are scored there as the rules are now.\n"
+        "way and then divided between the two halves, so its programs are scored there as the rules are now. Of the\n"
+        "third round (eight programs were changed after a first run in which the fault did too little harm or the\n"
+        "twin was not sound, and one label was widened) 33 were caught: 14 of the 24 that rule writers saw\n"
+        "afterwards, 19 of the 24 that they did not see.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
         rows += csv.DictReader(file)
-    names = {"at_first_sight": "at first sight, first round", "at_first_sight_2": "at first sight, second round"}
-    for half in ("in_sight", "held_out", "at_first_sight", "at_first_sight_2", "fresh"):
+    rounds = {"at_first_sight": "first", "at_first_sight_2": "second", "at_first_sight_3": "third"}
+    names = {half: f"at first sight, {which} round" for half, which in rounds.items()}
+    for half in ("in_sight", "held_out", *rounds, "fresh"):
         mine = [row for row in rows if row["half"] == half]
         caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))
         healthy, twins = sum(row["verdict"] == "healthy" for row in mine), sum(bool(row["twin_alarms"]) for row in mine)

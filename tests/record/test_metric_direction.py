@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.record.metric_direction import goes_up, is_loss
+from bedside.record.metric_direction import full_score, goes_up, is_loss
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,8 @@ def test_admits_what_it_does_not_know(name):
 def test_an_error_rate_is_no_loss():
     assert [is_loss(name) for name in ("val/loss", "val/ctc_loss", "val/g0_loss")] == [True] * 3
     assert [is_loss(name) for name in ("val/wer", "val/accuracy")] == [False] * 2
+
+
+def test_a_share_that_an_average_carried_a_hair_above_one_is_no_percentage():
+    assert full_score("train/accuracy", 1.0087) == 1.0
+    assert full_score("train/accuracy", 1.03) == 100.0

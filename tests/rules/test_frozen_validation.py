@@ -66,3 +66,10 @@ def test_a_run_that_has_converged_is_finished_and_not_frozen():
     assert not frozen_validation.check(a_run(val_loss=val, lr=0.1, **solved))
     stuck = np.r_[np.geomspace(20, 1.2711, 10), np.full(20, 1.2711)]
     assert frozen_validation.check(a_run(loss=np.geomspace(20, 0.5, 300), val_loss=stuck, lr=0.1))
+
+
+def test_the_same_few_hard_examples_may_be_wrong_again_and_again():
+    assert frozen_validation.check(a_run(loss=TRAIN, val_accuracy=[0.9, 0.98, *[0.9925] * 8])) == []
+    assert frozen_validation.check(a_run(loss=TRAIN, val_accuracy=[0.5, 0.68, *[0.6925] * 8]))
+    stale = a_run(loss=TRAIN, val_accuracy=[0.9, *[0.9925] * 8], val_loss=[0.3, *[0.0231417] * 8])
+    assert frozen_validation.check(stale)

@@ -125,3 +125,20 @@ def test_stays_silent_when_the_same_noise_lies_on_a_loss_that_falls_below_the_va
         noise = np.random.default_rng(seed).chisquare(256, size=2500) / 256
         loss = noise * np.linspace(1.0, 0.8, 2500)
         assert loss_at_chance.check(a_run(loss=loss, config={"target_variance": 1.0})) == []
+
+
+@pytest.mark.parametrize(
+    ("vitals", "advice"),
+    [
+        ({"lr": 1e-5, "relative_update_norm": 1e-4}, "Raise the learning rate from 1e-5 to about 1e-4."),
+        ({"relative_update_norm": 1e-6}, "Raise the learning rate 1,000-fold."),
+        ({"lr": 3e-6}, "Raise the learning rate from 3e-6 to about 3e-5."),
+        ({"lr": 1e-5, "relative_update_norm": 3e-3}, "Lower the learning rate from 1e-5 to about 1e-6."),
+        ({"lr": 0.1}, "Lower the learning rate from 0.1 to about 0.01."),
+    ],
+    ids=["hardly moved", "no rate recorded", "a rate of fine-tuning", "moved far", "nothing recorded"],
+)
+def test_the_rate_is_lowered_only_where_something_may_have_moved(vitals, advice):
+    flat = 2.302 + 0.003 * np.random.default_rng(0).normal(size=300)
+    (finding,) = loss_at_chance.check(a_run(loss=flat, config={"classes": 10}, **vitals))
+    assert finding.try_[-1] == advice

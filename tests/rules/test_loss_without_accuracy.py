@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bedside.finding import NotExamined
+from bedside.record.series import Series
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.testing import a_run
 
@@ -115,3 +116,9 @@ def test_speaks_only_where_the_loss_is_better_than_a_blind_guess(end):
     falling = np.linspace(9.0, end, 12)
     run = a_run(loss=np.linspace(9.0, end, 300), val_loss=falling, val_accuracy=[0.0995] * 12, config={"classes": 10})
     assert bool(loss_without_accuracy.check(run)) == (end < 2.3)
+
+
+def test_an_accuracy_that_rose_to_a_hair_above_one_has_not_stayed_where_it_was():
+    loss = 0.02 + 0.67 * np.exp(-np.arange(120) / 30)
+    accuracy = Series("train/accuracy", "", np.arange(120), 1.008 - 0.45 * np.exp(-np.arange(120) / 20))
+    assert loss_without_accuracy.check(a_run(loss=loss, train_accuracy=accuracy)) == []

@@ -46,3 +46,11 @@ def test_stays_silent(loss, val, accuracy):
 
 def test_is_not_examined_with_few_evaluations():
     assert isinstance(nothing_generalises.examine(a_run(loss=BY_HEART, val_loss=[2.3] * 3)), NotExamined)
+
+
+def test_a_coin_that_is_tossed_for_validation_needs_no_validation_loss():
+    loss, coin = 0.02 + 0.67 * np.exp(-np.arange(200) / 30), 0.49 + 0.005 * RNG.normal(size=20)
+    (finding,) = nothing_generalises.check(a_run(loss=loss, val_accuracy=coin))
+    assert "where a blind guess has 0.5" in finding.message
+    assert nothing_generalises.check(a_run(loss=loss, val_accuracy=np.linspace(0.5, 0.8, 20))) == []
+    assert nothing_generalises.check(a_run(loss=0.69 - 0.0005 * np.arange(200), val_accuracy=coin)) == []

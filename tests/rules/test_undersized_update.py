@@ -59,3 +59,11 @@ def test_needs_the_fewer_readings_the_shorter_the_steps_are():
         for steps, speaks in [(enough - 2, False), (enough, True)]:
             run = a_run(loss=FLAT[:steps], lr=1e-6, relative_update_norm=moved)
             assert bool(undersized_update.check(run)) == speaks
+
+
+def test_speaks_of_short_steps_where_a_finished_run_is_still_at_a_guess():
+    slow = {"loss": FLAT, "lr": 1e-5, "relative_update_norm": {"": 8e-5, "body": 9e-5, "head": 2e-4}}
+    [found] = undersized_update.check(a_run(**slow, config={"classes": 10}, finished=True))
+    assert found.try_[0] == "Raise the learning rate from 1e-5 to about 1e-4."
+    assert not undersized_update.check(a_run(**slow, config={"classes": 10}))
+    assert not undersized_update.check(a_run(**slow, config={"classes": 100}, finished=True))

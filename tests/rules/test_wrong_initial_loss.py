@@ -60,3 +60,18 @@ def test_is_not_examined_where_another_term_is_added_to_the_cross_entropy():
     result = wrong_initial_loss.examine(adding_up("NllLoss", "Sub"))
     assert isinstance(result, NotExamined)
     assert "adds 1 other term to its cross-entropy" in str(result)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"made_by": "NllLoss", "reduction": "sum", "elements": 18, "weight": 1.0},
+        {"made_by": "NllLoss", "reduction": "mean", "elements": 64 * 18, "weight": 18.0},
+    ],
+    ids=["summed over a sequence", "added up step by step"],
+)
+def test_a_loss_that_is_added_up_is_compared_with_as_many_guesses(term):
+    heard = {"val_accuracy": RIGHT, "config": KNOWN, "events": [Event(0, "loss_terms", {"terms": [term]})]}
+    assert wrong_initial_loss.check(a_run(loss=LOUD, **heard)) == []
+    (finding,) = wrong_initial_loss.check(a_run(loss=LOUD * 18, **heard))
+    assert "18 times that of a blind guess" in finding.message

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bedside.analysis.chance_levels import FAMILIAR, Chance, chance_level, known_chance
+from bedside.record.metric_direction import in_percent
 from bedside.record.run import Run
 from bedside.record.series import Series
 
@@ -34,8 +35,8 @@ def accuracies(run: Run, split: str = "val") -> list[Series]:
         finite = series.finite()
         if not finite or not is_accuracy(series.vital) or finite.values.min() < 0 or finite.values.max() > 100:
             continue
-        scale = 100.0 if finite.values.max() > 1 else 1.0
-        found.append(Series(series.vital, series.owner, finite.steps, finite.values / scale))
+        scale = 100.0 if in_percent(float(finite.values.max())) else 1.0
+        found.append(Series(series.vital, series.owner, finite.steps, np.minimum(finite.values / scale, 1.0)))
     return found
 
 

@@ -26,6 +26,7 @@ SHARES = frozenset(
     rouge rouge1 rouge2 rougel rougelsum meteor chrf ndcg mrr hits exact em""".split()
 )
 PERCENT = frozenset("sacrebleu chrf".split())  # from 0 to 100 whatever their values are
+A_HAIR = 0.02  # above one: what averages over batches of unequal size overshoot by; nobody is right in 1.02 % of cases
 UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
 # A name that ends in one of these tells of a metric, and is none: `reward_std`, `accuracy_stderr`, `loss_weight`.
 ABOUT = frozenset("std stddev stdev stderr sem var variance ci weight weights coef coefficient scale".split())
@@ -71,4 +72,9 @@ def full_score(name: str, highest: float) -> float:
     words |= set(re.split(r"[^a-z0-9]+", name.lower()))
     if not words & SHARES or not 0 <= highest <= 100:
         return 0.0
-    return 100.0 if words & PERCENT or highest > 1 else 1.0
+    return 100.0 if words & PERCENT or in_percent(highest) else 1.0
+
+
+def in_percent(highest: float) -> bool:
+    """Whether a share whose `highest` value is this runs from 0 to 100."""
+    return highest > 1 + A_HAIR

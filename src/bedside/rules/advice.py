@@ -20,7 +20,7 @@ import numpy as np
 from bedside.analysis.precision import half_without_scaling
 from bedside.finding import Advice
 from bedside.record.run import Run
-from bedside.record.vocabulary import CLIP_THRESHOLD, LR, SATURATED_FRACTION
+from bedside.record.vocabulary import CLIP_THRESHOLD, LR, RELATIVE_UPDATE, SATURATED_FRACTION
 from bedside.wording import count, number
 
 LEARNING_RATE, CLIPPING, WEIGHT_DECAY = "learning rate", "clipping threshold", "weight decay"
@@ -33,6 +33,9 @@ class Limits:
     lowest_rate: float = 1e-7  # ten times below the lowest that published recipes use
     highest_rate: float = 1.0  # plain SGD on normalised losses; above it published recipes do not go
     least_rate: float = 1e-6  # the lowest that published recipes use
+    usual_update: float = 1e-3  # of the weights: what most healthy runs do in a step
+    tiny_update: float = 2e-4  # of the weights: a fifth of that; a network at a guess that moves less is on its way
+    fine_tuning: float = 1e-5  # a rate for models that are trained already: one that is at a guess is not
     usual_adam: float = 1e-3  # Adam's default, and the usual first try
     usual_sgd: float = 0.1  # what most published recipes with plain SGD begin with
     ended: float = 0.01  # of the peak: the schedule has taken the rate away, which no new number cures
@@ -98,6 +101,16 @@ def raise_learning_rate(run: Run, step: int, by: float = 10.0) -> Advice:
         return Advice(f"Raise the learning rate {number(by)}-fold.", LEARNING_RATE, 1)
     peak = float(run.series(LR.name).finite().values.max())
     return NONE if old < LIMITS.ended * peak else new_learning_rate(old, old * by)
+
+
+def better_learning_rate(run: Run, step: int) -> Advice:
+    """For a loss that stays at a guess: higher where the weights hardly move, lower where they may have been ruined."""
+    old, moved = learning_rate(run, step), run.series(RELATIVE_UPDATE.name).finite()
+    if moved and 0 < moved.median() < LIMITS.tiny_update:
+        return raise_learning_rate(run, step, by=one_digit(LIMITS.usual_update / moved.median()))
+    if not moved and old <= LIMITS.fine_tuning:
+        return raise_learning_rate(run, step)
+    return lower_learning_rate(run, step)
 
 
 def go_back(run: Run, step: int) -> Advice:

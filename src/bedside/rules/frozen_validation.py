@@ -12,8 +12,9 @@ looks at the wrong numbers (a cached result), or the network is dead.
 The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that count
 (an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing else, they
 must all repeat `coarse` times, twice as often with two digits, and with one digit it means nothing. Running bests
-(`best_…`), perfect and zero scores do not count, nor evaluations after the learning rate went to zero, nor those of a
-run that has converged: its loss at a thousandth of its start, and its gradient gone.
+(`best_…`), perfect and zero scores do not count, nor scores within `solved` of a full one on their own, nor evaluations
+after the learning rate went to zero, nor those of a run that has converged: its loss at a thousandth of its start, and
+its gradient gone.
 
 ## When it is wrong
 Evaluations repeated on purpose on a finished model.
@@ -43,7 +44,7 @@ from bedside.analysis.progress import converged
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.record.metric_direction import goes_up
+from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import moment
@@ -55,6 +56,7 @@ from bedside.wording import listed, number
 @dataclass(frozen=True)
 class Limits:
     same: int = 3  # equal evaluations: two may be one evaluation logged twice
+    solved: float = 0.05  # of a full score missing, or less: the same few hard examples are wrong again and again
     coarse: int = 6  # equal evaluations of a count or a rounded number: late plateaus repeat one two or three times
 
 
@@ -67,7 +69,8 @@ def frozen_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     if converged(run):
         return
     fine = [series for series in metrics if not _is_coarse(series)]
-    judged, needed = (fine, limits.same) if fine else (metrics, limits.coarse)
+    open_scores = [series for series in metrics if not _is_solved(series, limits)]
+    judged, needed = (fine, limits.same) if fine else (open_scores, limits.coarse)
     frozen = [series for series in judged if _frozen(run, series, needed)]
     if not frozen or (len(frozen) < len(judged) and all(series.vital != "val/loss" for series in frozen)):
         return
@@ -104,6 +107,12 @@ def _is_coarse(series: Series) -> bool:
     """Equal by chance more often than not: a score that counts, or a number of few digits."""
     counts = goes_up(series.vital) is True and 0 <= series.last <= 100
     return counts or is_rounded(series.last)
+
+
+def _is_solved(series: Series, limits: Limits) -> bool:
+    """A score that counts, near to a full one."""
+    full = full_score(series.vital, float(series.values.max())) if goes_up(series.vital) else 0.0
+    return series.last >= (1 - limits.solved) * full > 0
 
 
 def _frozen(run: Run, series: Series, needed: int) -> bool:

@@ -62,7 +62,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.rules.advice import lower_learning_rate
+from bedside.rules.advice import better_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -129,7 +129,7 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
             "Print a few inputs with their labels, as the network gets them.",
-            lower_learning_rate(run, series.first_step),
+            better_learning_rate(run, series.first_step),
         ],
     )
 
@@ -165,7 +165,7 @@ def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",
             "Count how often each class is predicted, and print a few inputs with their labels.",
-            lower_learning_rate(run, series.first_step),
+            better_learning_rate(run, series.first_step),
         ],
     )
 
@@ -203,7 +203,7 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
         could_also_be=["labels that do not belong to their inputs: train on 32 examples, which any network can learn."],
         try_=[
             "Print a few inputs with their labels, as the network gets them.",
-            lower_learning_rate(run, series.first_step),
+            better_learning_rate(run, series.first_step),
         ],
     )
 

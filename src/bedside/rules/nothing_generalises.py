@@ -13,8 +13,8 @@ The level of a guess is known from the settings, or inferred where an accuracy o
 best validation loss, or the first training loss). In at least `evaluations` the validation loss was never lower than
 that by `steady` of it, and no accuracy was above a guess by `better` of what there is to know, while the training loss
 fell below a guess by `learned` of it. Without an accuracy the classes must be known, and the training loss must have
-fallen by `far`. Where no loss was logged, the accuracies speak alone: that of training won
-`apart` and is as far ahead, and that of held-out data never rose above its first third.
+fallen by `far`; so it must where nothing but an accuracy was held out. Where no loss was logged, the accuracies speak
+alone: that of training won `apart` and is as far ahead, and that of held-out data never rose above its first third.
 
 ## When it is wrong
 Tasks that begin with a long plateau, on which single examples are learned first (grokking), as long as it lasts.
@@ -57,6 +57,12 @@ from bedside.record.series import Series
 from bedside.rules.base import rule
 from bedside.wording import number
 
+TRY = (
+    "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from their inputs "
+    "can only be learned by heart.",
+    "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
+)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -79,7 +85,8 @@ def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
     losses = [each.finite() for each in validation_losses(run)]
     held_out = next((each for each in losses if len(each) >= limits.evaluations), None)
     if held_out is None:
-        raise NotEnough(f"{limits.evaluations} evaluations")
+        yield from _beside_the_loss(run, training, limits)
+        return
     right = [each for each in accuracies(run) if each.owner == held_out.owner and len(each) >= limits.evaluations]
     lowest = float(held_out.values.min())
     chance = _level(run, right, (lowest, float(training.values[0])))
@@ -101,11 +108,35 @@ def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"lowest": lowest, "chance": chance.level, "known": chance.known, "training": now},
         series=[held_out.key, training.key, *(each.key for each in right[:1])],
         could_also_be=["validation data of another kind: evaluate on a part of the training data."],
-        try_=[
-            "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from "
-            "their inputs can only be learned by heart.",
-            "Evaluate on a part of the training data: if that is at chance too, look at how the evaluation is made.",
-        ],
+        try_=[*TRY],
+    )
+
+
+def _beside_the_loss(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
+    """Only accuracies were held out, and they are those of a guess."""
+    right = [each for each in accuracies(run) if len(each) >= limits.evaluations]
+    if not right:
+        raise NotEnough(f"{limits.evaluations} evaluations")
+    chance, now = (
+        _level(run, right, (float(training.values[0]), training.head(limits.fewest).median())),
+        outline(training).now,
+    )
+    best = max(float(each.values.max()) for each in right)
+    if chance is None or now > (1 - limits.far) * chance.level:
+        return
+    guess = 1 / chance.classes
+    if best > guess + limits.better * (1 - guess):
+        return
+    yield nothing_generalises.finding(
+        f"{right[0].key} was never above {number(best)}, where a blind guess has {number(guess)}, while the training "
+        f"loss fell from {number(outline(training).start)} to {number(now)}.",
+        first_step=right[0].first_step,
+        last_step=right[0].last_step,
+        confidence=0.9 * how_sure(chance.level / max(now, 1e-12), 0.5),
+        evidence={"best": best, "guess": guess, "chance": chance.level, "known": chance.known, "training": now},
+        series=[right[0].key, training.key],
+        could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+        try_=[*TRY],
     )
 
 

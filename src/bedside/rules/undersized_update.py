@@ -13,7 +13,8 @@ hour of it is lost.
 (warm-up and the end of a schedule are meant to be small; while it warms up it is too early to say), no module moves at
 a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
 The shorter the steps, the sooner that is clear: those below a tenth of `small` are reported after `clear` readings,
-those just below `small` after `readings`.
+those just below `small` after `readings`. A run that has ended at the loss of a blind guess, which is known, took too
+small steps below `at_a_guess`, too, as long as no module moved by `target`.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
@@ -42,6 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.optimizers import is_scale_free
@@ -63,6 +65,7 @@ class Limits:
     target: float = 1e-3  # of the weights: what most healthy runs do
     improved: float = 0.05  # of the first loss: less is a plateau
     main: float = 0.1  # of the peak learning rate: below it a schedule is beginning or ending
+    at_a_guess: float = 2e-4  # of the weights: too small for a whole run that ends at a blind guess, however patient
     readings: int = 50  # in that main part; fewer steps cannot get far at any learning rate
     clear: int = 20  # readings, as for any verdict, for steps with which 10,000 would not get far either
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
@@ -72,19 +75,21 @@ class Limits:
 def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
     usual = spread_evenly(ratios).median()
-    fewest = _needed(usual, limits)
+    over = _over_at_a_guess(run)
+    small, healthy = (limits.at_a_guess, limits.target) if over else (limits.small, limits.healthy)
+    fewest = limits.clear if over else _needed(usual, limits)
     if len(ratios) < fewest:
         raise NotEnough(f"{fewest} readings of relative_update_norm, has {len(ratios)}")
     if warming_up(run):
         raise NotEnough("steps after the warm-up of the learning rate")
-    if not 0 < usual < limits.small:
+    if not 0 < usual < small:
         return
     modules = [
         m
         for series in leaves(run, RELATIVE_UPDATE)
         if (m := spread_evenly(_main_part(run, series, limits)).median()) > 0
     ]
-    if modules and max(modules) > limits.healthy:
+    if modules and max(modules) > healthy:
         return
     loss = training_loss_to_fall(run, fewest=10)
     start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
@@ -111,6 +116,12 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),
     )
+
+
+def _over_at_a_guess(run: Run) -> bool:
+    """A run that has ended, with a loss that is known to be that of a blind guess."""
+    loss, chance = run.loss.finite(), known_chance(run.config)
+    return bool(run.finished and loss and chance and chance_level(run.config, loss.tail(10).median()))
 
 
 def _needed(usual: float, limits: Limits) -> int:

@@ -11,9 +11,10 @@ outputs, and often do lasting harm (dead units, saturated softmax).
 ## How it decides
 The number of classes is known, the first reading was taken within the first `soon` steps, and it is `times` the loss
 of a guess or more. The loss must be one of answers: of tokens, of a watched classifier, or beside an accuracy, and not
-made of parts (detection, segmentation; terms beside the cross-entropy, as in distillation). One that never comes below
-a guess may be a sum over samples, and is not judged. It is a warning where `long` of the run and `steps` steps were
-spent above a guess, and a note otherwise.
+made of parts (detection, segmentation; terms beside the cross-entropy, as in distillation). A loss that is added up,
+over a sequence say, is compared with as many guesses, where its graph tells how many; otherwise one that never comes
+below a guess may be such a sum, and is not judged. It is a warning where `long` of the run and `steps` steps were spent
+above a guess, and a note otherwise.
 
 ## When it is wrong
 Losses of a log with extra terms (regularisation, auxiliary heads) that begin large by design.
@@ -35,8 +36,9 @@ for 109 steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,25 +78,25 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"a loss of answers only: this one adds {others} to its cross-entropy")
     if run.axis != "step" or series.first_step > limits.soon:
         raise NotEnough(f"a loss of the first {limits.soon} steps")
-    first, curve = float(series.values[0]), outline(series)
-    if first < limits.times * chance.level or curve.best >= chance.level:
+    first, curve, guess = float(series.values[0]), outline(series), chance.level * _added_up(run)
+    if first < limits.times * guess or curve.best >= guess:
         return
-    below = int(np.argmax(curve.values < chance.level))
+    below = int(np.argmax(curve.values < guess))
     spent = int(curve.steps[below]) - series.first_step
     lasting = spent >= max(limits.steps, limits.long * run.steps)
     yield wrong_initial_loss.finding(
-        f"The loss began at {number(first)}, {number(first / chance.level, 2)} times that of a blind guess ({chance}), "
+        f"The loss began at {number(first)}, {number(first / guess, 2)} times that of a blind guess ({chance}), "
         f"and was above it for {steps(spent, run.axis)}.",
         severity=None if lasting else Severity.NOTE,
         first_step=series.first_step,
         last_step=int(curve.steps[below]),
-        confidence=how_sure(first / chance.level, limits.times / 1.5),
-        evidence={"first": first, "chance": chance.level, "steps_above": spent},
+        confidence=how_sure(first / guess, limits.times / 1.5),
+        evidence={"first": first, "chance": guess, "steps_above": spent},
         series=[series.key, "grad_norm"],
         could_also_be=(inputs_not_normalised(run),),
         try_=(
             f"Start the last layer smaller (weights divided by ten, bias zero), until the first loss is near "
-            f"{number(chance.level)}.",
+            f"{number(guess)}.",
             "Look for a scale or a temperature that multiplies the scores.",
         ),
     )
@@ -102,9 +104,19 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _other_terms(run: Run) -> str:
     """What a watched loss adds to its cross-entropy, whose level a blind guess tells nothing about; "" if nothing."""
-    terms = [term for event in run.events_of("loss_terms")[:1] for term in event.data["terms"]]
-    others = [term for term in terms if not str(term["made_by"]).startswith(CROSS_ENTROPY)]
+    terms = _terms(run)
+    others = [term for term in terms if not str(term["made_by"]).startswith(CROSS_ENTROPY)] if len(terms) > 1 else []
     return f"{len(others)} other {'term' if len(others) == 1 else 'terms'}" if others else ""
+
+
+def _added_up(run: Run) -> float:
+    """How many mean losses a watched loss is: one that is summed over a sequence or a batch is many."""
+    parts = [term["weight"] * (term["elements"] if term["reduction"] == "sum" else 1) for term in _terms(run)]
+    return max(1.0, float(np.abs(parts).sum()))
+
+
+def _terms(run: Run) -> list[Mapping[str, Any]]:
+    return [term for event in run.events_of("loss_terms")[:1] for term in event.data["terms"]]
 
 
 def _of_answers(run: Run) -> bool:

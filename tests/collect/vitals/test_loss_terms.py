@@ -27,6 +27,10 @@ LOSSES = {
         [("mean", 8, 1.0), ("mean", 48, 2.0), ("sum", 48, 1e-3)],
     ),
     "one alone": (lambda: F.mse_loss(X, Y), [("mean", 48, 1.0)]),
+    "steps of a sequence": (
+        lambda: sum(F.cross_entropy(X * k, torch.zeros(8, dtype=torch.long)) for k in range(1, 26)) / 5,
+        [("mean", 200, 5.0)],
+    ),
     "no sum of parts": (lambda: (X.mean() + X.sum()).exp(), []),
 }
 
@@ -62,3 +66,20 @@ def test_the_record_has_them_once_in_a_while(tmp_path):
     first, second = run.events_of("loss_terms")[0].data["terms"]
     assert (first["reduction"], second["reduction"]) == ("mean", "sum")
     assert second["per_element"] / first["per_element"] == pytest.approx(48)
+
+
+def test_one_part_is_recorded_where_it_is_no_mean(tmp_path):
+    model = nn.Linear(6, 6)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    labels = torch.zeros(8, dtype=torch.long)
+    found = []
+    for reduction in ("sum", "mean"):
+
+        def body(step, monitor, reduction=reduction):
+            optimizer.zero_grad()
+            F.cross_entropy(model(torch.randn(8, 6)), labels, reduction=reduction).backward()
+            optimizer.step()
+
+        run = watched(model, optimizer, tmp_path / reduction, body, steps=5)
+        found.append([term["made_by"] for event in run.events_of("loss_terms") for term in event.data["terms"]])
+    assert found == [["NllLoss"], []]

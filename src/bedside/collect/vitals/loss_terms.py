@@ -2,13 +2,15 @@
 
 `F.mse_loss(…) + kl.sum()` adds a mean over every pixel of every sample to a sum over every sample: one element of the
 second counts thousands of times as much as one of the first. The graph of the loss tells: additions, constant weights,
-and at the end of each branch a mean or a sum with the number of elements that went in.
+and at the end of each branch a mean or a sum with the number of elements that went in. A loss of one part is recorded
+where it is no mean but a multiple of one.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ from bedside.record.run import Event
 
 LOOK_FROM = (0, 50, 200, 1000)  # steps from which on the next sampled loss is looked at: weights may be annealed
 MAX_TERMS = 8
-MAX_NODES = 64  # on the way to them
+MAX_NODES = 512  # on the way to them: a loss that is added up over the steps of a sequence has two for each
 MEAN, SUM = 1, 2  # as loss functions number their reductions
 
 
@@ -36,6 +38,16 @@ class Term(NamedTuple):
     def per_element(self) -> float:
         """How much one element counts."""
         return abs(self.weight) / (self.elements if self.reduction == "mean" else 1)
+
+    @property
+    def times(self) -> float:
+        """How many times the mean over all elements this part is worth."""
+        return self.per_element * self.elements
+
+    def again(self, number: int) -> Term:
+        """`number` such parts as one: a mean over all their elements that counts so often, or a sum over them."""
+        weight = self.weight * (number if self.reduction == "mean" else 1)
+        return self._replace(elements=self.elements * number, weight=weight)
 
 
 class LossTerms(Collector):
@@ -57,7 +69,7 @@ class LossTerms(Collector):
         self._found = []
         if self._due and isinstance(tensors, Tensor) and tensors.numel() == 1:
             terms = terms_of(tensors.grad_fn)
-            if len(terms) > 1:
+            if len(terms) > 1 or (terms and terms[0].times > 1):
                 facts = [dict(each._asdict(), per_element=each.per_element) for each in terms]
                 self._found = [Event(self.context.step, "loss_terms", {"terms": facts}, time.time())]
 
@@ -76,7 +88,7 @@ class LossTerms(Collector):
 
 
 def terms_of(root: Any) -> list[Term]:
-    """The parts that are added up, if it is known of each how it was reduced; none otherwise.
+    """The parts that are added up, those that are alike as one, if it is known of each how it was reduced.
 
     >>> import torch
     >>> x = torch.ones(4, 5, requires_grad=True)
@@ -89,7 +101,8 @@ def terms_of(root: Any) -> list[Term]:
     waiting = [(root, 1.0)]
     for _ in range(MAX_NODES):
         if not waiting:
-            return terms if len(terms) <= MAX_TERMS else []
+            alike = [term.again(number) for term, number in Counter(terms).items()]
+            return alike if len(alike) <= MAX_TERMS else []
         node, weight = waiting.pop(0)
         inputs = [] if node is None else [following for following, _ in node.next_functions]
         there = [each for each in inputs if each is not None]
