@@ -277,4 +277,4 @@ def _shown(learned: Learned) -> str:
         for each in [learned.training, *learned.held_out[:1], *learned.metrics[:1]]
         if each is not None and each.improved
     ]
-    return capital("; ".join(said)) + "." if said else "The loss is well below that of a blind guess."
+    return capital("; ".join(dict.fromkeys(said))) + "." if said else "The loss is well below that of a blind guess."
