@@ -278,3 +278,11 @@ def test_a_share_of_explained_variance_that_is_never_above_zero_leaves_it_open()
     loss = np.linspace(29000, 13000, 60)
     assert judged(a_run(loss=loss, val_r2=np.linspace(-4.2, -1.2, 60))).word == "unclear"
     assert judged(a_run(loss=loss, val_r2=np.linspace(-4.2, 0.8, 60))).word == "healthy"
+
+
+def test_a_code_that_carries_nothing_leaves_it_open():
+    fall = 4.7 + 7 * np.exp(-np.arange(40) / 5)
+    for left, word in ((1e-4, "unclear"), (0.8, "healthy")):
+        parts = {"train/recon": fall, "train/kl": left + 0.03 * np.exp(-np.arange(40) / 5)}
+        assert judged(a_run(loss=fall, val_loss=fall, **parts)).word == word
+    assert judged(a_run(loss=fall, val_loss=fall, **{"train/kl": np.full(40, 1e-4)})).word == "healthy"

@@ -8,6 +8,7 @@ is missing and what would settle it; the first one that holds makes the verdict 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from bedside.record.run import Run
 from bedside.record.vocabulary import LR
 from bedside.rules.advice import moment
 from bedside.wording import capital, number, percent, plural
+
+RECONSTRUCTION = re.compile(r"(?:^|[^a-z])recon")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Limits:
     barely: float = 0.1  # of its first level: training from scratch wins more, and so does what can be fine-tuned
     late: float = 0.1  # of what was won: a curve that still wins this much is only slow
     epochs: int = 10  # readings of each curve
+    empty: float = 1e-3  # nats: a code that answers anything carries a tenth or more, even in each of its dimensions
     rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
 
@@ -246,6 +250,23 @@ def _training_rose(learned: Learned, limits: Limits) -> Verdict | None:
     )
 
 
+def _empty_code(learned: Learned, limits: Limits) -> Verdict | None:
+    """A variational model whose code tells nothing of its input: its reconstructions can only be all alike."""
+    run = learned.run
+    names = [vital for vital in run.vitals if {"kl", "kld"} & set(re.split(r"[^a-z0-9]+", vital.lower()))]
+    if not any(RECONSTRUCTION.search(vital) for vital in run.vitals):
+        return None
+    for series in (run.series(vital).finite() for vital in names if vital.startswith(("train/", "part/"))):
+        if len(series) >= limits.epochs and 0 <= (now := series.median(limits.epochs)) < limits.empty:
+            return Verdict(
+                "unclear",
+                f"{series.key} is down to {number(now, 2)}: the code tells next to nothing of the input.",
+                "Reconstruct ten different inputs: if the answers are alike, give the divergence a smaller weight, and "
+                "raise it slowly.",
+            )
+    return None
+
+
 def _still_warming_up(learned: Learned, limits: Limits) -> Verdict | None:
     """The learning rate rose from the first reading to the last, and nobody says how long the run was meant to be."""
     run = learned.run
@@ -269,6 +290,7 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _not_held_out,
     _lost_again,
     _training_rose,
+    _empty_code,
     _still_warming_up,
 )
 
