@@ -201,6 +201,16 @@ def test_the_demo_names_the_extra_when_scikit_learn_is_missing(bedside, monkeypa
     assert err.splitlines()[2] == "  Try: pip install 'bedside[demo]'"
 
 
+def test_a_deleted_working_directory_is_not_a_failure_of_ours(bedside, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = bedside("run", "train.py")
+    assert (code, out) == (2, "")
+    assert_three_lines(err)
+    assert err.startswith("The working directory was deleted.\n")
+
+
 def test_an_unexpected_exception_asks_to_be_reported(bedside, monkeypatch):
     monkeypatch.setattr("bedside.logs.find_runs", lambda *_, **__: 1 / 0)
     monkeypatch.delenv("BEDSIDE_DEBUG", raising=False)

@@ -1,4 +1,4 @@
-from bedside.errors import BedsideError, nearest_first, unknown_name
+from bedside.errors import BedsideError, nearest_first, say, unknown_name
 
 
 def test_an_error_is_three_lines():
@@ -20,3 +20,16 @@ def test_a_long_list_is_cut():
 def test_the_door_adds_the_users_call_unless_the_fact_knew_better():
     assert BedsideError("a", expected="b").at_the_door("c").try_ == "c"
     assert BedsideError("a", expected="b", try_="d").at_the_door("c").try_ == "d"
+
+
+def test_a_stream_of_the_programs_own_that_raises_is_left_alone(monkeypatch):
+    class Broken:
+        tried = 0
+
+        def write(self, text):
+            self.tried += 1
+            raise RuntimeError("no log server")
+
+    monkeypatch.setattr("sys.stderr", stream := Broken())
+    say("a line")
+    assert stream.tried == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import os
 import select
 import sys
 import warnings
@@ -94,12 +95,24 @@ def unexpected_failure(unexpected: BaseException | None) -> BedsideError:
         return NoSuchPath(
             f"'{path[:40]}…' is too long for a path: {len(path)} characters.", expected="a path that exists"
         )
+    if isinstance(unexpected, FileNotFoundError) and working_directory_is_gone():
+        return NoSuchPath(
+            "The working directory was deleted.", expected="a directory that exists", try_="the same command elsewhere"
+        )
     what = f"bedside itself failed: {type(unexpected).__name__}: {unexpected}".splitlines()[0]
     return BedsideError(
         what,
         expected="no exception to get this far, whatever the input; please report it with the traceback",
         try_="the same command with BEDSIDE_DEBUG=1 in front of it, which shows the traceback",
     )
+
+
+def working_directory_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 class NotEnough(Exception):
@@ -179,5 +192,5 @@ def say(text: str) -> None:
         else:
             sys.stderr.write(f"{readable}\n")
         sys.stderr.flush()
-    except (OSError, ValueError, LookupError, AttributeError):
-        return
+    except Exception as error:  # the stream may be an object of the program's own
+        pass_on_interrupts(error)

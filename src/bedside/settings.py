@@ -92,12 +92,20 @@ def settings_for(
             )
         return read_settings(path)
     for place in (*places, "."):
-        path = Path(place).absolute()
-        for folder in (path, *path.parents):
+        for folder in _upwards(Path(place)):
             for name in (OWN, SHARED):
                 if (folder / name).is_file() and (found := _table(folder / name)) is not None:
                     return _settings(folder / name, found)
     return Settings()
+
+
+def _upwards(place: Path) -> Sequence[Path]:
+    """This place and all above it; none, if it is in a working directory that no longer exists."""
+    try:
+        path = place.absolute()
+    except FileNotFoundError:
+        return ()
+    return (path, *path.parents)
 
 
 def read_settings(path: Path) -> Settings:

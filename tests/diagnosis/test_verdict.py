@@ -263,3 +263,18 @@ def test_a_last_batch_that_is_smaller_is_no_best_that_was_lost():
     loss = falling(2300.0, 1600.0, steps=360)
     loss[-1] = 700.0
     assert judged(a_run(loss=loss)).word == "healthy"
+
+
+def test_epochs_that_won_next_to_nothing_at_once_and_nothing_since_leave_it_open():
+    dead = np.r_[0.155, np.full(24, 0.146)] + 1e-6 * np.arange(25)
+    said = judged(a_run(loss=dead, val_loss=dead - 0.004))
+    assert said.word == "unclear"
+    assert said.reason.startswith("The loss won only 6 %")
+    slow = np.linspace(0.155, 0.143, 25)
+    assert judged(a_run(loss=slow, val_loss=slow)).word == "healthy"
+
+
+def test_a_share_of_explained_variance_that_is_never_above_zero_leaves_it_open():
+    loss = np.linspace(29000, 13000, 60)
+    assert judged(a_run(loss=loss, val_r2=np.linspace(-4.2, -1.2, 60))).word == "unclear"
+    assert judged(a_run(loss=loss, val_r2=np.linspace(-4.2, 0.8, 60))).word == "healthy"

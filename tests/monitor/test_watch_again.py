@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import bedside
+from bedside.errors import RunFolder
 from bedside.monitor.monitor import monitors
 from bedside.record.sqlite.reader import open_run
 
@@ -102,3 +103,17 @@ def test_another_model_is_nobodys_business(tmp_path):
     assert len(monitors()) == 2
     for each in monitors():
         each.close()
+
+
+def test_a_deleted_working_directory_is_said_in_three_lines(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(RunFolder, match="the working directory was deleted"):
+        bedside.watch(model, optimizer, quiet=True)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True):  # there it can be written
+        train(model, optimizer)
+    assert len(open_run(tmp_path / "run").loss) == 3

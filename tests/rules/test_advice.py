@@ -77,6 +77,8 @@ def test_a_run_that_warms_up_is_not_told_to():
 def test_only_a_schedule_is_stretched():
     assert train_longer(a_run(loss=1.0, lr=0.1)) == "Train for half as long again."
     assert "stretched to 150 steps" in train_longer(a_run(lr=np.linspace(0.1, 0, 100)))
+    warmed_up = np.minimum(0.1, np.linspace(0.01, 1, 100))
+    assert train_longer(a_run(lr=warmed_up)) == "Train for half as long again."  # it never came down
 
 
 def test_a_net_of_relus_is_not_told_to_replace_its_sigmoids():

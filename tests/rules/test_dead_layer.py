@@ -72,3 +72,10 @@ def test_says_loss_scaling_where_gradients_underflow_in_float16():
     assert "float16" not in scaled.message
     [full] = check(norms)
     assert not any("GradScaler" in each for each in full.try_)
+
+
+def test_only_a_layer_that_was_born_dead_is_told_to_start_in_another_way():
+    died = np.where(np.arange(200) < 60, 0.2 * NOISE, 0.0)
+    for front, start in ((0, True), (died / NOISE, False)):
+        [found] = check({"0": front, "2": front, "4": 0.1, "6": 0.3}, lr=0.5)
+        assert any("He initialisation" in each for each in found.try_) is start

@@ -46,3 +46,10 @@ def test_is_a_note_when_a_small_layer_went_beyond_a_half_by_chance():
 
 def test_says_what_it_needs():
     assert isinstance(dead_units.examine(a_run(loss=2.0)), NotExamined)
+
+
+def test_only_units_that_were_born_dead_are_told_to_start_in_another_way():
+    [born], [died] = check(back=0.9), check(back=[0.1] * 50 + [0.9] * 50)
+    assert any("He initialisation" in each for each in born.try_)
+    assert not any("He initialisation" in each for each in died.try_)
+    assert any("Lower the learning rate" in each for each in died.try_)

@@ -128,3 +128,14 @@ def test_stays_silent_where_only_the_usual_has_died_away():
     faded = np.r_[np.ones(100), np.full(300, 1e-9)]
     faded[120::10] = 1e-3
     assert not exploding_gradient.check(a_run(loss=np.linspace(2, 1, 400), grad_norm=faded))
+
+
+def test_warns_of_first_steps_that_throw_everything_up_though_it_all_comes_down_again():
+    back = np.r_[8.1, 9e7, 9e3 * np.exp(-np.arange(298) / 15) + 0.16]
+    norms = np.r_[590.0, 4.8e9, 190 * np.exp(-np.arange(298) / 30) + 0.4]
+    [found] = exploding_gradient.check(a_run(loss=back, grad_norm=norms, lr=0.005))
+    assert (found.severity, found.first_step) == (Severity.WARNING, 1)
+    assert "from 590 to 4.8e9 at step 1" in found.message
+    soon = np.r_[8.1, 9e7, 9e3 * np.exp(-np.arange(298)) + 0.16]
+    assert exploding_gradient.check(a_run(loss=soon, grad_norm=norms, lr=0.005)) == []
+    assert exploding_gradient.check(a_run(loss=LOSS, grad_norm=norms, lr=0.005)) == []

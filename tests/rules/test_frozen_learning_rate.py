@@ -84,3 +84,14 @@ def test_is_a_note_when_a_decay_that_waits_has_nothing_to_cure():
     assert waiting.severity == Severity.NOTE
     (needed,) = frozen_learning_rate.check(a_run(loss=0.8 + falling, lr=5.0, config=made, finished=True))
     assert needed.severity == Severity.WARNING
+
+
+def test_a_log_of_epochs_whose_settings_name_a_schedule_needs_few():
+    named = {"scheduler": "CosineAnnealingLR", "epochs": 30}
+    (found,) = frozen_learning_rate.check(a_run(loss=[2.0] * 30, lr=0.05, config=named))
+    assert "The CosineAnnealingLR schedule has no effect" in found.message
+    for config, readings in (({**named, "scheduler": "none"}, 30), ({**named, "epochs": 90}, 30), (named, 8)):
+        assert not frozen_learning_rate.check(a_run(loss=[2.0] * readings, lr=0.05, config=config))
+    moving = 0.025 * (1 + np.cos(np.pi * np.arange(30) / 30))
+    assert not frozen_learning_rate.check(a_run(loss=[2.0] * 30, lr=moving, config=named))
+    assert not frozen_learning_rate.check(a_run(loss=[2.0] * 30, lr=0.05, config={**named, "scheduler": True}))

@@ -60,3 +60,12 @@ def test_stays_silent_in_a_warm_restart():
     loss = noisy(np.r_[FALL, np.full(60, 1.2)])
     assert lost_progress.check(a_run(loss=loss, lr=rate)) == []
     assert lost_progress.check(a_run(loss=loss))
+
+
+def test_a_long_slow_rise_needs_to_give_back_less():
+    fall = 2.35 + 6 * np.exp(-np.arange(300) / 50)
+    rise = 2.37 + 0.75 * (1 - np.exp(-np.arange(200) / 80))
+    (finding,) = lost_progress.check(a_run(loss=np.r_[fall, rise] + 0.02 * RNG.normal(size=500)))
+    assert "1.3 times its best" in finding.message
+    step = np.r_[fall, np.full(200, 3.05)]
+    assert lost_progress.check(a_run(loss=step + 0.02 * RNG.normal(size=500))) == []

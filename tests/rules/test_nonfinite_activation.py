@@ -78,3 +78,14 @@ def test_stays_silent_when_everything_is_finite():
 
 def test_says_so_when_the_run_was_not_watched():
     assert isinstance(nonfinite_activation.examine(a_run(loss=2.0)), NotExamined)
+
+
+def test_sampled_outputs_that_overflowed_under_float16_name_it():
+    bad = {"a": 0.0, "b": [0.0] * 60 + [0.5] * 40}
+    [found] = check(nonfinite_activations=bad, config={"autocast": "float16"})
+    assert "under autocast to float16, which ends at 65,504" in found.message
+    assert "bfloat16" in found.try_[0]
+    assert not any("learning rate" in each for each in found.try_)
+    for config in ({}, {"autocast": "bfloat16"}):
+        [other] = check(nonfinite_activations=bad, config=config)
+        assert "float16" not in other.message

@@ -155,3 +155,13 @@ def test_a_loss_that_still_falls_with_every_doubling_of_the_steps_may_yet_halve(
     assert falling[-1] > 0.5 * falling[0]
     assert [each.severity for each in oversized_update.check(one_parameter(ratio, loss=falling))] == [Severity.NOTE]
     assert [each.severity for each in oversized_update.check(one_parameter(ratio, loss=at_rest))] == [Severity.WARNING]
+
+
+def test_a_note_prescribes_no_lower_rate_where_nothing_suffered():
+    ratios = BURST + [0.005] * 295
+    [note] = oversized_update.check(a_run(loss=list(np.geomspace(2.3, 0.1, 300)), lr=0.1, relative_update_norm=ratios))
+    assert note.severity == Severity.NOTE
+    assert not any("Lower the learning rate" in each for each in note.try_)
+    jumped = [2.3, 24, 20, 18, *np.geomspace(20, 0.3, 296)]
+    [warning] = oversized_update.check(a_run(loss=jumped, lr=0.1, relative_update_norm=ratios))
+    assert any("Lower the learning rate" in each for each in warning.try_)

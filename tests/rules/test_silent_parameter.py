@@ -79,3 +79,10 @@ def test_stays_silent_when_it_woke_up_later():
     reported = [Event(19, "zero_gradients", {"names": ["cell.w_hh"], "looks": 20})]
     reported += [Event(49, "zero_gradients", {"names": [], "looks": 50})]
     assert not silent_parameter.check(a_run(loss=[1.0] * 90, parameters=cell, events=reported))
+
+
+def test_only_recurrent_weights_are_told_to_carry_a_state_on():
+    for name, carried in (("rnn.weight_hh_l0", True), ("cell.weight_hh", True), ("gate.weight", False)):
+        looked = Event(100, "zero_gradients", {"names": [name], "looks": 40})
+        [found] = silent_parameter.check(a_run(loss=2.0, parameters=[parameter(name, 200)], events=[looked]))
+        assert any("Carry the state on" in each for each in found.try_) is carried

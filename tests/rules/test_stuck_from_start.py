@@ -106,3 +106,11 @@ def test_stays_silent_when_a_policy_learned_although_its_loss_rose():
     rate = [0.0, 0.0, 0.05, 0.4, *[1.0] * 16]
     assert isinstance(stuck_from_start.examine(a_run(loss=loss, success_rate=rate)), NotExamined)
     assert stuck_from_start.examine(a_run(loss=loss))
+
+
+def test_epochs_are_known_from_their_length():
+    loss = flat(6.24, n=1000, noise=0.001)
+    assert stuck_from_start.check(a_run(loss=loss))[0].severity == Severity.NOTE
+    (finding,) = stuck_from_start.check(a_run(loss=loss, config={"steps_per_epoch": 195}))
+    assert finding.severity == Severity.WARNING
+    assert "after 5.13 epochs" in finding.message

@@ -39,3 +39,9 @@ def test_stays_silent_about_metrics_of_unknown_direction():
 
 def test_stays_silent_when_an_accuracy_settles_a_little_lower():
     assert not found(accuracy=0.95 - 0.1 * (1 - np.exp(-np.arange(30) / 5)))
+
+
+def test_the_sign_of_a_policy_gradient_is_no_matter_of_accuracies():
+    [reward], [accuracy] = found(reward=FALLING), found(accuracy=FALLING)
+    assert any("policy gradient" in each for each in reward.try_)
+    assert not any("policy gradient" in each for each in accuracy.try_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from bedside.analysis.rising_weights import rising_weight, untouched_part
 from bedside.errors import NotEnough
 from bedside.record.metric_direction import goes_up, is_loss
 from bedside.record.run import Run
@@ -31,12 +32,17 @@ _TASK_DONE = re.compile(r"(?:^|_)(?:success|win)(?:_|$)")  # of an agent; with a
 
 
 def training_loss(run: Run) -> Series:
-    """The training loss per step, or per epoch where only that was logged; may be empty."""
-    return run.loss or run.series("loss_epoch")
+    """The training loss per step, or per epoch where only that was logged; may be empty. Where the weight of another
+    term rises, the part that it leaves alone."""
+    part = untouched_part(run, "train") if rising_weight(run) else None
+    return part or run.loss or run.series("loss_epoch")
 
 
 def validation_losses(run: Run) -> list[Series]:
     """Every loss on held-out data: `val/loss`, or one per evaluation set, or losses under names of their own."""
+    if rising_weight(run):
+        part = untouched_part(run, "val")
+        return [part] if part else []
     every = [series for series in run.matching("val/") if series and is_loss(series.vital)]
     main = [series for series in every if series.vital == "val/loss"] or every
     return [series for series in main if series.owner] or main  # beside sets, the ownerless one is their mean
@@ -139,6 +145,8 @@ def is_surrogate(run: Run) -> bool:
     said = run.config.get("loss_falls")
     if isinstance(said, bool):
         return not said
+    if rising_weight(run) and untouched_part(run, "train") is None:
+        return True  # the total rises with the weight of one of its terms
     if run.config.get("objective") in ("reward", SCORE) or _has_surrogate_signs(tuple(run.vitals)):
         return True
     return any(_TASK_DONE.search(vital) for vital in run.vitals) and bool((run.loss.finite().values < 0).any())

@@ -19,6 +19,7 @@ FIRST_RISE, FIRST_RISE_SHARE = (
     10,
     0.1,
 )  # readings, and of them: a warm-up that counts epochs rests through its first one
+NAMED_BY = ("schedulers", "lr_scheduler_type", "lr_scheduler", "scheduler", "lr_schedule", "scheduler_type")
 NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
 
 
@@ -63,12 +64,15 @@ def planned_steps(run: Run) -> int:
         if isinstance(value, (int, float)) and value > 0 and run.axis == "step":
             return int(value)
     epochs = run.config.get("epochs")
-    return int(epochs) if run.axis == "epoch" and isinstance(epochs, (int, float)) and epochs > 0 else 0
+    if not isinstance(epochs, (int, float)) or epochs <= 0:
+        return 0
+    return int(epochs) if run.axis == "epoch" or abs(run.steps - epochs) <= 1 else 0  # a step of the log is an epoch
 
 
 def schedulers(run: Run) -> list[Mapping[str, Any]]:
     """One mapping per scheduler of a watched run (`name`, `stepped`), or the schedule that a log's settings name."""
-    known = run.config.get("schedulers") or run.config.get("lr_scheduler_type") or []
+    told = (run.config.get(key) for key in NAMED_BY)
+    known = next((each for each in told if each and isinstance(each, (str, Mapping, list, tuple))), [])
     if not known and run.config.get("scheduler_attached"):  # one was made, and nobody ever called it
         known = {"name": "A scheduler", "stepped": 0}
     if isinstance(known, (str, Mapping)):

@@ -108,4 +108,7 @@ def epochs(run: Run) -> float:
     counted = run.series("epoch").finite()
     if counted:
         return float(counted.values.max() - counted.values.min())
+    length = run.config.get("steps_per_epoch")
+    if isinstance(length, (int, float)) and length >= 1:
+        return run.steps / float(length)
     return float(len(run.events_of("epoch")))

@@ -296,11 +296,7 @@ LINKS: tuple[Link, ...] = (
     ),
     *links("runaway-weights", "exploding-gradient", "the gradient grows with the weights it passes"),
     *links("runaway-weights", NOT_FINITE, "they grew until the forward pass overflowed"),
-    *links(
-        "weight-jump",
-        "overfitting overconfident oversized-update dead-units",
-        "what was learned is gone with the weights",
-    ),
+    *links("weight-jump", "oversized-update dead-units", "what was learned is gone with the weights"),
     *links("weight-jump", "loss-spike", "other weights, another loss"),
     *links("weight-jump", "diverging-loss lost-progress", "what was learned is gone with the weights"),
     *links("weight-jump", "exploding-gradient", "the new weights lie where the loss is steep"),

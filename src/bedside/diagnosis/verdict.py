@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.schedule import planned_steps, warming_up
+from bedside.analysis.untrained_signs import blind_score
 from bedside.diagnosis.learned import Curve, Learned
 from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
@@ -123,7 +124,7 @@ def _nothing_learned(learned: Learned, limits: Limits) -> Verdict | None:
 def _barely_learned(learned: Learned, limits: Limits) -> Verdict | None:
     """Epochs that won next to nothing, all of it in the first ones: a network that is dead may do so."""
     losses = [each for each in [learned.training, *learned.held_out] if each is not None]
-    if learned.run.axis != "epoch" or not losses or any(each.improved for each in learned.metrics):
+    if not _in_epochs(learned) or not losses or any(each.improved for each in learned.metrics):
         return None
     for each in losses:
         half = each.outline.values[len(each.outline.values) // 2 :]
@@ -133,10 +134,17 @@ def _barely_learned(learned: Learned, limits: Limits) -> Verdict | None:
     curve = losses[0]
     return Verdict(
         "unclear",
-        f"{curve.key} won only {percent(max(curve.won, 0.0))} ({number(curve.first)} to {number(curve.now)}), and "
-        "nothing in the second half.",
+        f"{capital(curve.key)} won only {percent(max(curve.won, 0.0))} ({number(curve.first)} to {number(curve.now)}), "
+        "and nothing in the second half.",
         "Train on 32 examples until the loss is near zero; if it does not get there, look at data, rate and loss.",
     )
+
+
+def _in_epochs(learned: Learned) -> bool:
+    """Whether every reading of the loss is that of an epoch: the log says so, or each was followed by an evaluation."""
+    training = learned.training
+    evaluated = [len(each.series) for each in learned.held_out]
+    return learned.run.axis == "epoch" or (training is not None and len(training.series) in evaluated)
 
 
 def _below_guess(learned: Learned) -> bool:
@@ -154,6 +162,12 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
             "unclear",
             f"{series.key} was never above {best}, where a blind guess has {number(guess)}.",
             "Evaluate a few hundred training examples the same way: if they are at chance too, look at the evaluation.",
+        )
+    if blind := blind_score(learned.run):
+        return Verdict(
+            "unclear",
+            f"{capital(blind)}.",
+            "Compare its answers with the mean of the targets, and standardise the targets if they are large.",
         )
     chance = learned.chance
     losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
@@ -277,4 +291,4 @@ def _shown(learned: Learned) -> str:
         for each in [learned.training, *learned.held_out[:1], *learned.metrics[:1]]
         if each is not None and each.improved
     ]
-    return capital("; ".join(said)) + "." if said else "The loss is well below that of a blind guess."
+    return capital("; ".join(dict.fromkeys(said))) + "." if said else "The loss is well below that of a blind guess."

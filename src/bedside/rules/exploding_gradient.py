@@ -16,9 +16,10 @@ slow growth (tenfold while the learning rate decays) is normal.
 Readings that are `monstrous` times the median before them, or not finite, are not lone spikes when they make `often` of
 all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
-The first readings have no past. There it counts when the outputs themselves are too large: the first loss is `loud`
-times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of the run above a guess,
-or `some` steps after a start that was `absurd`.
+The first readings have no past. There it counts when they leap to `monstrous` times the very first, the loss with them,
+and `some` readings of the loss stay `factor` times above its first; or when the outputs themselves are too large: the
+first loss is `loud` times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of
+the run above a guess, or `some` steps after a start that was `absurd`.
 
 ## When it is wrong
 A model that is meant to begin with extreme answers.
@@ -51,7 +52,7 @@ from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import judged_loss, meant_to_fall, training_loss
 from bedside.analysis.near_task_change import task_changed
-from bedside.analysis.statistics import median, noise_level
+from bedside.analysis.statistics import median, noise_level, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -101,7 +102,8 @@ def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     falls = meant_to_fall(run) or not np.isfinite(loss.values).all()
     felt = [burst for burst in own if falls and _loss_is_worse(loss, int(norms.steps[burst.start]), limits)]
     if not felt:
-        yield from _again_and_again(run, norms, usual, limits) or _from_the_start(run, norms, limits)
+        early = _by_the_first_steps(run, norms, limits) or _from_the_start(run, norms, limits)
+        yield from _again_and_again(run, norms, usual, limits) or early
         return
     last = felt[-1]
     ruinous = [burst for burst in felt if not _loss_recovers(loss, int(norms.steps[burst.start]), limits)]
@@ -142,6 +144,42 @@ def _again_and_again(run: Run, norms: Series, usual: Values, limits: Limits) -> 
                 f"Clip at the norm that is usual: clip_grad_norm_(model.parameters(), {number(one_digit(calm))}).",
                 lower_learning_rate(run, first),
             ),
+            severity=Severity.WARNING,
+        )
+    ]
+
+
+def _by_the_first_steps(run: Run, norms: Series, limits: Limits) -> list[Finding]:
+    """The very first steps threw gradient and loss beyond all measure, and the loss took long to come back."""
+    early, loss = norms.finite().head(limits.past), training_loss(run).finite()
+    if (
+        not meant_to_fall(run)
+        or not loss
+        or loss.values[0] <= 0
+        or early.values[0] <= 0
+        or loss.first_step > early.first_step
+    ):
+        return []
+    place = int(np.argmax(early.values))
+    step = int(early.steps[place])
+    thrown = loss.before(step + limits.around)
+    above = loss.values > limits.factor * loss.values[0]
+    far = min(float(early.values[place]) / early.values[0], float(thrown.values.max()) / loss.values[0])
+    if far < limits.monstrous or above.sum() < limits.some:
+        return []
+    back = int(loss.steps[int(np.flatnonzero(above)[-1])])
+    return [
+        exploding_gradient.finding(
+            f"The gradient norm went from {number(float(early.values[0]))} to {number(float(early.values[place]))} at "
+            f"{moment(run, step)}, and the loss from {number(float(loss.values[0]))} to "
+            f"{number(float(thrown.values.max()))}: the first steps threw the weights far away.",
+            first_step=step,
+            last_step=back,
+            confidence=0.85,
+            evidence={"growth": far, "first_loss": float(loss.values[0]), "now": outline(loss).now},
+            series=[GRAD_NORM.name, LOSS.name, LR.name],
+            could_also_be=(inputs_not_normalised(run),),
+            try_=(clip_gradient(run), lower_learning_rate(run, step)),
             severity=Severity.WARNING,
         )
     ]

@@ -11,7 +11,8 @@ schedulers lower the rate when they are made, so that a forgotten `step()` also 
 The rate is constant over `steps` steps or more, although a scheduler was made and never stepped (in a finished run, or
 one that is past its first epoch), or one was stepped `calls` times whose optimizer is not the one that takes the steps
 but holds the same weights, or one that changes the rate at every call was stepped all the time (then it belongs to
-another optimizer), or the log's settings name a schedule that is not constant. Or one parameter group follows a
+another optimizer), or the log's settings name a schedule that is not constant
+(then `epochs` readings are enough, if they are `most` of the plan). Or one parameter group follows a
 schedule and another keeps, for the whole run, a rate below `left` of what that schedule reached: a schedule written by
 hand that sets the first group alone. A rate of exactly zero is a way to freeze, and is let be.
 
@@ -65,6 +66,8 @@ ALWAYS_MOVING = (
 @dataclass(frozen=True)
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
+    epochs: int = 10  # readings, where those are most of the plan: fewer may be printed with too few digits
+    most: float = 0.5  # of the plan: by then no schedule is where it began
     calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
     won: float = (
         0.9  # of the loss: the rate is no warm-up's, and a decay that waits for a bad epoch has nothing to cure
@@ -85,7 +88,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough("to know of a scheduler")
     if len(rates) < 2 or np.ptp(rates.values) > SAME * float(np.abs(rates.values).max()):
         return
-    if rates.last_step - rates.first_step + 1 < limits.steps:
+    if rates.last_step - rates.first_step + 1 < limits.steps and not _most_of_the_plan(run, rates, limits):
         raise NotEnough(f"{limits.steps} steps of lr, has {rates.last_step - rates.first_step + 1}")
     name, why = _accused(run, limits)
     if not name:
@@ -108,6 +111,12 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
             "Make the scheduler from the optimizer that takes the steps.",
         ),
     )
+
+
+def _most_of_the_plan(run: Run, rates: Series, limits: Limits) -> bool:
+    """A log of epochs need not have many, if they are most of those that its settings plan."""
+    counted = any(each.get("stepped") is not None for each in schedulers(run))
+    return not counted and len(rates) >= limits.epochs and len(rates) > limits.most * planned_steps(run) > 0
 
 
 def _left_behind(run: Run, limits: Limits) -> tuple[Series, Series] | None:

@@ -12,7 +12,8 @@ that falls to its end looks healthy to whoever only looks at the end.
 On the outline of the whole curve, restarts included: now it is `worse` times its best or more, beyond `noise` of its
 own noise; it gave back `given_back` of its progress on the logarithm and `share` of it on the loss itself (a loss of
 1e-4 may well be 1e-3 for a while). Or it gave back `third` of it on the loss itself and is `slightly` above its best.
-After a collapse, in which `half` of the progress was gone, half of `given_back` is enough. It has been away from its
+After a collapse, in which `half` of the progress was gone, half of `given_back` is enough; so it is for a loss that has
+been rising for a `third` of the run, still does, and is `far` beyond its noise by now. It has been away from its
 best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate that was raised in between
 and is still high (a warm restart) explains it; so does a fall that would bring it back in half the time it has been
 away. A loss that rose as far and came back `again` times goes through stages, or swings. One without a natural zero
@@ -65,6 +66,7 @@ class Limits:
     given_back: float = 0.25  # of the progress on the logarithm: harder data of a curriculum cost less
     share: float = 0.1  # of the progress on the loss itself: a tenth shows on a plot
     third: float = 0.33  # of the progress: losses far from zero (of language, of smoothed labels) never double
+    far: float = 10.0  # σ of the deviations from the slow shape: twice `noise`
     slightly: float = 1.1  # times the best: fine-tuning often ends a few percent above it
     half: float = 0.5  # of the progress of a loss that may be negative, as for diverging-loss
     long: float = 0.1  # of the run: loss-spike has what comes back sooner
@@ -84,7 +86,7 @@ def lost_progress(run: Run, limits: Limits) -> Iterator[Finding]:
     curve = outline(series)
     positive = float(series.values.min()) > 0
     rise, away = curve.now - curve.best, _away(series, curve, limits)
-    if away is None or not _lost(curve, away, positive, limits):
+    if away is None or not _lost(series, curve, away, positive, limits):
         return
     if _comes_back(series, curve, away, limits) or _warm_restart(run, curve, away, limits):
         return
@@ -160,7 +162,7 @@ def _away(series: Series, curve: Outline, limits: Limits) -> int | None:
     return step if since >= max(limits.readings, limits.long * len(series)) else None
 
 
-def _lost(curve: Outline, away: int, positive: bool, limits: Limits) -> bool:
+def _lost(series: Series, curve: Outline, away: int, positive: bool, limits: Limits) -> bool:
     """Whether what was given back is more than an ordinary setback."""
     rise = curve.now - curve.best
     if rise <= limits.noise * curve.noise or rise < limits.share * curve.progress:
@@ -172,10 +174,19 @@ def _lost(curve: Outline, away: int, positive: bool, limits: Limits) -> bool:
     back, won = np.log(curve.now / curve.best), np.log(curve.start / curve.best)
     peak = float(curve.values[np.searchsorted(curve.steps, away) :].max())
     collapsed = peak >= curve.best + limits.half * curve.progress
-    needed = limits.given_back / 2 if collapsed else limits.given_back
+    sure = collapsed or _rises(series, curve, away, limits)
+    needed = limits.given_back / 2 if sure else limits.given_back
     if rise >= limits.third * curve.progress and curve.now >= limits.slightly * curve.best:
         return True
     return curve.now >= limits.worse * curve.best and bool(back >= needed * won)
+
+
+def _rises(series: Series, curve: Outline, away: int, limits: Limits) -> bool:
+    """Whether it has been on its way up for long, and is to the end."""
+    since = series.since(away)
+    last, third = trend(series.tail(len(series) // 3)), limits.third * len(series)
+    rising = last.change > 0 and last.significant()
+    return len(since) >= third and rising and curve.now - curve.best >= limits.far * curve.wander
 
 
 def _comes_back(series: Series, curve: Outline, away: int, limits: Limits) -> bool:

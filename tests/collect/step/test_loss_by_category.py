@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import bedside
+from bedside import errors
 from bedside.errors import BadOption
 from bedside.record.sqlite.reader import open_run
 
@@ -146,3 +149,19 @@ def test_what_does_not_fit_is_refused_in_three_lines(arguments, options, message
         monitor.categories(*arguments, **options)
     assert str(refused.value).count("\n") == 2
     finished()
+
+
+def test_a_warning_that_is_an_error_to_the_program_does_not_end_recording(watched, monkeypatch):
+    monitor, step, _ = watched
+    said = []
+    monkeypatch.setattr(errors, "_instead_of_raising", said.append)
+    step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as `python -W error` does
+        losses = torch.rand(8, 20)
+        losses[:, 12:] = 0.0
+        monitor.categories(losses, ["a"] * 8)
+        step()
+        monitor.epoch()
+    assert len(said) == 1
+    assert not monitor.dispatcher.off

@@ -148,6 +148,14 @@ class ForwardHooks:
         """Whether it is known what a usual forward is."""
         return self._search is None and (self.training_mode is not None or self.blind or not self._called_modules)
 
+    @property
+    def tells_of_training(self) -> bool:
+        """Whether a training that is taken up again begins with a forward that is seen: it is known what a training
+        forward is, and none waits for its backward."""
+        last = self.last
+        waits = last is not None and last.grad and last.training == self.training_mode
+        return self._search is None and not self.blind and self.training_mode is not None and not waits
+
     def step_ended(self) -> None:
         """Lets go of the batch, and looks for other called modules when these never are."""
         if not self._called_modules:

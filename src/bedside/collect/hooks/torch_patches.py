@@ -4,7 +4,8 @@ These places tell what no hook tells: `torch.autograd.backward` (the loss), the 
 that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of `GradScaler`, the loss
 functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors,
 installed with the first and removed with the last; calling through them with nobody listening costs one loop over an
-empty list.
+empty list. A monitor whose model is not being trained rests: it is passed over until the model is called again, or its
+optimizer steps.
 """
 
 from __future__ import annotations
@@ -47,17 +48,15 @@ LOSSES = {
 IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unless another is given
 is_compiling = torch.compiler.is_compiling
 DISPATCHERS: list[Dispatcher] = []  # one for each monitor
-_only_fast_path: list[FastPath] = []  # of the monitor, where there is only one: fast-path steps are known to it alone
+AWAKE: list[Dispatcher] = []  # those of them that do not rest
+_only_fast_path: list[FastPath] = []  # of the one awake, where there is only one: it alone knows fast-path steps
 
 
 def add_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated; what an interrupt left undone is done then."""
-    for other in DISPATCHERS:
-        if other is not dispatcher:
-            other.leave_fast_path()  # a fast-path step is one at which there is no other observer
     if not any(each is dispatcher for each in DISPATCHERS):
         DISPATCHERS.append(dispatcher)
-    _only_fast_path[:] = [dispatcher.fast_path] if len(DISPATCHERS) == 1 else []
+    wake(dispatcher)
     for each in _replacements():
         each.install()
 
@@ -65,10 +64,26 @@ def add_dispatcher(dispatcher: Dispatcher) -> None:
 def remove_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated, too."""
     DISPATCHERS[:] = [each for each in DISPATCHERS if each is not dispatcher]
-    _only_fast_path[:] = [DISPATCHERS[0].fast_path] if len(DISPATCHERS) == 1 else []
+    rest(dispatcher)
     if not DISPATCHERS:
         for each in reversed(_replacements()):
             each.remove()
+
+
+def wake(dispatcher: Dispatcher) -> None:
+    """From here on it is told of everything. May be repeated."""
+    for other in AWAKE:
+        if other is not dispatcher:
+            other.leave_fast_path()  # a fast-path step is one at which there is no other observer
+    if not any(each is dispatcher for each in AWAKE):
+        AWAKE.append(dispatcher)
+    _only_fast_path[:] = [dispatcher.fast_path] if len(AWAKE) == 1 else []
+
+
+def rest(dispatcher: Dispatcher) -> None:
+    """It is passed over until it is woken."""
+    AWAKE[:] = [each for each in AWAKE if each is not dispatcher]
+    _only_fast_path[:] = [AWAKE[0].fast_path] if len(AWAKE) == 1 else []
 
 
 @functools.cache
@@ -108,7 +123,7 @@ def _backward(original: Any) -> Any:
                 if fast_path.unconfirmed is not None:
                     fast_path.confirm()
                 return
-        concerned = [dispatcher for dispatcher in DISPATCHERS if dispatcher.before_backward(tensors, grad_tensors)]
+        concerned = [dispatcher for dispatcher in AWAKE if dispatcher.before_backward(tensors, grad_tensors)]
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except Exception as error:
@@ -128,7 +143,7 @@ def _clip_with_norm(original: Any) -> Any:
         if not any(
             fast_path.active and fast_path.clipped(parameters, max_norm, total_norm) for fast_path in _only_fast_path
         ):
-            for dispatcher in DISPATCHERS:
+            for dispatcher in AWAKE:
                 dispatcher.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
@@ -149,7 +164,7 @@ def _clip_value(original: Any) -> Any:
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
         if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
-            for dispatcher in DISPATCHERS:
+            for dispatcher in AWAKE:
                 dispatcher.clipped_by_value(parameters, clip_value)
         return original(parameters, clip_value, *args, **kwargs)
 
@@ -168,7 +183,7 @@ def _optimizer_made(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for dispatcher in DISPATCHERS:
+        for dispatcher in AWAKE:
             dispatcher.scaled(outputs, scaled)
         return scaled
 
@@ -177,10 +192,10 @@ def _scale(original: Any) -> Any:
 
 def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        for dispatcher in DISPATCHERS:
+        for dispatcher in AWAKE:
             dispatcher.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
-        for dispatcher in DISPATCHERS:
+        for dispatcher in AWAKE:
             dispatcher.after_scaler_step(self, optimizer)
         return result
 
@@ -194,7 +209,7 @@ def _loss(name: str, original: Any) -> Any:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
-            for dispatcher in DISPATCHERS:
+            for dispatcher in AWAKE:
                 dispatcher.loss_computed(name, args, kwargs)
         return original(*args, **kwargs)
 
@@ -213,7 +228,7 @@ def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **n
 
 def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for dispatcher in DISPATCHERS:
+        for dispatcher in DISPATCHERS:  # those that rest as well: it may step long after its optimizer
             dispatcher.scheduler_stepped(self)
         return original(self, *args, **kwargs)
 

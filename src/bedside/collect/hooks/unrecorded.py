@@ -24,17 +24,17 @@ TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 @contextmanager
 def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[None]:
     """No monitor listens inside this block. Hooks of the user's own stay, since they may be part of the model."""
-    listening = list(torch_patches.DISPATCHERS)
-    alone = list(torch_patches._only_fast_path)
+    lists: list[list[Any]] = [torch_patches.DISPATCHERS, torch_patches.AWAKE, torch_patches._only_fast_path]
+    before = [each.copy() for each in lists]
     taken = [each for hooks in _all_hooks(model, optimizer) for each in _take(hooks)]
-    torch_patches.DISPATCHERS.clear()
-    torch_patches._only_fast_path.clear()
+    for each in lists:
+        each.clear()
     try:
         with lifted():
             yield
     finally:
-        torch_patches.DISPATCHERS[:] = listening
-        torch_patches._only_fast_path[:] = alone
+        for each, members in zip(lists, before, strict=True):
+            each[:] = members
         for hooks, key, hook in taken:
             hooks[key] = hook
 

@@ -8,7 +8,6 @@ divided by `lengths=`, or averaged over `mask=`; what looks as if it were not no
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
-from bedside.errors import BadOption
+from bedside.errors import BadOption, warn_safely
 
 REPORT_INTERVAL = 100  # steps between two reports in training
 MIN_SAMPLES = 50  # samples before anything is said about their normalisation
@@ -98,7 +97,7 @@ class Categories:
             expected="losses that are comparable between samples, whatever their length",
             try_=f"monitor.categories(per_sample_loss, labels) with {instead}",
         )
-        warnings.warn(str(error), RuntimeWarning, stacklevel=5)
+        warn_safely(str(error), stacklevel=5)
 
 
 def _losses(losses: Any, mask: Any, notice: Any) -> Tensor:

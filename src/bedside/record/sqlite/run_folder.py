@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from bedside.errors import NotARun, RunFolder
+from bedside.errors import NotARun, RunFolder, working_directory_is_gone
 from bedside.record.sqlite.migrations import stamp, upgrade, version_of
 from bedside.record.sqlite.network_filesystem import on_a_network
 from bedside.record.sqlite.schema import CREATE, rank_file, ranks_in
@@ -29,6 +29,8 @@ def new_file(run_dir: Path, rank: int) -> tuple[Path, sqlite3.Connection]:
         return path, _laid_out(path)
     except (OSError, sqlite3.OperationalError) as refused:
         reason = getattr(refused, "strerror", None) or str(refused)
+        if not run_dir.is_absolute() and working_directory_is_gone():
+            reason = "the working directory was deleted"
         raise RunFolder(
             f"The run folder '{run_dir}' cannot be written: {reason}.",
             expected="a folder that this process may create and write to",
