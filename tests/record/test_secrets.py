@@ -10,6 +10,18 @@ X = "Xq7secretZz"
 HF, SK = "hf_AbCdEfGhIjKlMnOpQrStUvWx", "sk-proj-abcdefABCDEF0123456789"
 
 WAYS = [
+    ["-p", X],
+    ["-k", X],
+    ["-u", "me", X],
+    ["--tok", X],
+    ["--sshkey", X],
+    ["--mysecret", X],
+    ["--url", "x", "Bearer", X],
+    ["--пароль", X],
+    ["ТОКЕН=" + X],
+    ["--clé", X],
+    ["--contraseña=" + X],
+    ["--密码", X],
     ["--key", X],
     ["--api-key", X],
     ["--api-key=" + X],
@@ -103,6 +115,30 @@ def test_values_of_a_configuration_that_are_named_or_look_like_secrets_are_struc
         "tokenizer": "gpt2",
         "layers": [64, 64],
     }
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "token", "value": X},
+        [["token", X]],
+        [("password", X), ("lr", 0.1)],
+        {"argv": ["--lr", "0.1", "--token", X]},
+        {"пароль": X},
+    ],
+    ids=str,
+)
+def test_a_value_whose_name_stands_beside_it_is_struck_out(given: object) -> None:
+    assert X not in repr(without_secrets(given))
+
+
+def test_lists_of_names_are_kept() -> None:
+    given = {
+        "columns": ["token", "label", "length"],
+        "layer": {"name": "conv", "value": 3},
+        "animals": ["monkey", "ox"],
+    }
+    assert without_secrets(given) == given
 
 
 def test_a_configuration_that_holds_itself_ends() -> None:

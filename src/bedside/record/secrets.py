@@ -15,20 +15,27 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from bedside.errors import pass_on_interrupts
 
 STRUCK = "***"
 LONGEST_VALUE = 10_000  # characters of a value: what is longer is not a setting
+PAIR = 2  # a name and its value
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
 # Words of a name, and beginnings of words, that say that its value is nobody's business.
 WORDS = frozenset(
-    """key keys apikey auth oauth bearer cookie cookies dsn jwt login otp pat pin private pw pwd sas session sessionid
-    sid sig signature ssh ssn token tokens user username webhook""".split()
+    """key keys apikey auth oauth bearer cookie cookies dsn jwt login otp pas pat pin private pw pwd sas session
+    sessionid sid sig signature ssh ssn tok token tokens user username webhook""".split()
 )
 BEGINNINGS = ("authori", "authent", "cert", "connection", "cred", "pass", "secret", "token", "accesskey", "apikey")
+ENDINGS = ("key", "token", "secret", "password", "passwd")  # `sshkey`, `mytoken`
+ORDINARY = frozenset("donkey hockey hotkey jockey monkey turkey whiskey".split())
+ELSEWHERE = tuple(
+    "пароль токен ключ секрет clé contraseña schlüssel hasło 密码 密碼 密钥 令牌 パスワード 비밀번호".split()
+)
+SHORT = ("-p", "-k", "-u")  # password, key and user, as ever
 # Names that only look like it, everywhere in the training of language models.
 HARMLESS = re.compile(
     r"(?i)tokeni[sz]|(max|min|num|n|total|per|new|special|prompt|seq)[-_]?tokens?$|tokens?[-_]?(per|len)"
@@ -48,7 +55,7 @@ _SHAPES = re.compile(
     re.IGNORECASE,
 )
 _RANDOM = re.compile(r"(?=[A-Za-z+/=]*\d)(?=[\d+/=]*[A-Za-z])[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+=]{32,}")
-_OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,60}")
+_OPTION = re.compile(r"--?[^\W\d_][\w.-]{0,60}")
 _SHORT = re.compile(r"-[A-Za-z]{1,4}|-\d*\.?\d+([eE][-+]?\d+)?")
 _ASSIGNED = re.compile(r"[-+~]{0,2}[\w./@-]{1,80}")
 
@@ -62,8 +69,12 @@ def is_secret_name(name: str) -> bool:
     if HARMLESS.search(name):
         return False
     words = [word.lower() for word in _WORD.findall(name)]
-    joined = "".join(words)
-    return any(word in WORDS or word.startswith(BEGINNINGS) for word in words) or "apikey" in joined
+    if "apikey" in "".join(words) or any(word in name.lower() for word in ELSEWHERE):
+        return True
+    return any(
+        word in WORDS or word.startswith(BEGINNINGS) or (word.endswith(ENDINGS) and word not in ORDINARY)
+        for word in words
+    )
 
 
 def looks_secret(text: str) -> bool:
@@ -86,18 +97,30 @@ def without_secrets(value: Any, depth: int = 0) -> Any:
     if isinstance(value, bytes) or depth >= DEEPEST:
         return STRUCK
     if isinstance(value, Mapping):
+        named = any(key in ("name", "key") and _names_a_secret(each) for key, each in value.items())
+        if named:  # {"name": "token", "value": X}
+            return {key: each if key in ("name", "key") else STRUCK for key, each in value.items()}
         return {
             key: STRUCK if is_secret_name(str(key)) and _says_something(each) else without_secrets(each, depth + 1)
             for key, each in value.items()
         }
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [without_secrets(each, depth + 1) for each in value]
+        after = [None, *value]  # of each element, the one before it: ["--token", X], or one pair of ["token", X]
+        pair = len(after) == PAIR + 1
+        return [
+            STRUCK if _names_a_secret(before) and (pair or before.startswith("-")) else without_secrets(each, depth + 1)
+            for before, each in zip(after, value, strict=False)
+        ]
     try:
         text = str(value)  # whatever it is, this is what would be kept of it
     except Exception as error:  # somebody else's code
         pass_on_interrupts(error)
         return STRUCK
     return STRUCK if looks_secret(text) else value
+
+
+def _names_a_secret(word: Any) -> TypeGuard[str]:
+    return isinstance(word, str) and bool(_ASSIGNED.fullmatch(word)) and is_secret_name(word)
 
 
 def _says_something(value: Any) -> bool:
@@ -121,11 +144,12 @@ def command_line(arguments: Sequence[str]) -> str:
             shown.append(f"{name}={STRUCK}" if secret else argument)
         elif _OPTION.fullmatch(argument) and not (hide and not argument.startswith("--")):
             code = argument == "-c"
-            hide = is_secret_name(argument)
+            hide = is_secret_name(argument) or argument in SHORT
             known = argument.startswith("--") or _SHORT.fullmatch(argument)
             shown.append(f"{argument[:2]}{STRUCK}" if not known or looks_secret(argument) else argument)
         else:
             shown.append(STRUCK if hide or _hides_something(argument) else argument)
+            hide = hide or argument.lower() in ("bearer", "basic")
     return shlex.join(shown)
 
 

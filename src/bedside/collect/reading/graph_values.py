@@ -121,14 +121,20 @@ def _known(node: Any, largest: dict[Any, float]) -> float | None:
 
 def _kept_by(node: Any) -> Iterator[tuple[str, Tensor]]:
     for name in _kept_names(node):
-        try:
-            packed = getattr(node, f"_raw_saved_{name}")
-            if not all(_is_plain(each) for each in (packed if isinstance(packed, Sequence) else (packed,))):
-                continue
-            kept = node.saved_tensors if name == "tensors" else getattr(node, f"_saved_{name}")
-        except (AttributeError, RuntimeError):  # overwritten in place since, or freed by an earlier backward
-            continue
+        kept = kept_as(node, name)
         yield from ((name, each) for each in (kept if isinstance(kept, Sequence) else (kept,)) if _is_tensor(each))
+
+
+def kept_as(node: Any, name: str) -> Any:
+    """What a node of the graph keeps under this name; None where asking would run somebody's code (checkpointing
+    repeats the forward) or there is nothing: overwritten in place since, or freed by an earlier backward."""
+    try:
+        packed = getattr(node, f"_raw_saved_{name}")
+        if not all(_is_plain(each) for each in (packed if isinstance(packed, Sequence) else (packed,))):
+            return None
+        return node.saved_tensors if name == "tensors" else getattr(node, f"_saved_{name}")
+    except (AttributeError, RuntimeError):
+        return None
 
 
 def _is_tensor(value: Any) -> bool:

@@ -20,6 +20,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.reading.graph_values import kept_as
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 from bedside.training.freed_tensors import is_freed
@@ -168,10 +169,12 @@ def chosen_rows(prediction: Tensor) -> Tensor | None:
     """The samples that a masked loss picks from the outputs: `cross_entropy(out[mask], labels[mask])`."""
     node = prediction.grad_fn
     name = "" if node is None else node.name()
-    if name == "IndexBackward0" and len(node._saved_indices) == 1 and (chosen := node._saved_indices[0]) is not None:
+    indices = kept_as(node, "indices") if name == "IndexBackward0" else None
+    if indices is not None and len(indices) == 1 and (chosen := indices[0]) is not None:
         waits = chosen.dtype is torch.bool and not chosen.is_cpu  # for the device, to count how many are chosen
         return None if waits else chosen.detach()
-    return node._saved_index.detach() if name == "IndexSelectBackward0" and node._saved_dim == 0 else None
+    index = kept_as(node, "index") if name == "IndexSelectBackward0" and node._saved_dim == 0 else None
+    return None if index is None else index.detach()
 
 
 def both_ends(table: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import plain_name
 from bedside.collect.model.shards import is_sharded
+from bedside.collect.reading.graph_values import kept_as
 from bedside.record.run import Event
 
 ATTEMPTS = 3  # backwards looked at before giving up: some loops begin with a penalty or an auxiliary loss
@@ -148,10 +149,7 @@ def _by_a_row(node: Any, inputs: Sequence[Any]) -> bool:
     pairs, as in a ranking or a partial likelihood, is no such thing."""
     if node.name() not in ("MulBackward0", "DivBackward0") or len(inputs) != 2 or inputs[1] is not None:
         return False
-    try:
-        result, factor = shape_of(node), node._saved_other
-    except RuntimeError:  # changed in place since
-        return False
+    result, factor = shape_of(node), kept_as(node, "other")
     return bool(result and isinstance(factor, Tensor) and factor.numel() == result[0] > 1)
 
 

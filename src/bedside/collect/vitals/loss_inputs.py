@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.graph_values import kept_as
 from bedside.record.run import Event
 
 MAX_LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
@@ -184,9 +185,9 @@ def blank_in_targets(loss: Any) -> int | None:
     """
     for node in _near_the_end(loss):
         if str(node.name()).startswith("CtcLoss"):
-            try:
-                blank, targets, lengths = node._saved_blank, node._saved_targets, node._saved_target_lengths
-            except (AttributeError, RuntimeError):  # another kernel, or changed in place since
+            blank, lengths = getattr(node, "_saved_blank", None), getattr(node, "_saved_target_lengths", None)
+            targets = kept_as(node, "targets")
+            if blank is None or lengths is None or targets is None:  # another kernel, or changed in place since
                 return None
             if not targets.is_cpu:  # reading it would make the loop wait
                 return None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.graph_values import kept_as
 from bedside.collect.vitals.loss_inputs import SHAPING
 from bedside.record.run import Event
 
@@ -131,13 +132,15 @@ def _reduced(node: Any, name: str, there: Sequence[Any], weight: float) -> Term 
     reduction = getattr(node, "_saved_reduction", None)
     if reduction not in (MEAN, SUM):
         return None
-    elements = node._saved_target if name.startswith("NllLoss") else node._saved_self
+    elements = kept_as(node, "target" if name.startswith("NllLoss") else "self")
+    if elements is None:
+        return None
     return Term(name, "mean" if reduction == MEAN else "sum", elements.numel(), weight)
 
 
 def _constant(node: Any, inputs: Sequence[Any]) -> float | None:
     """The factor that needs no gradient, where reading it makes nobody wait."""
-    value = node._saved_other if inputs[0] is not None else node._saved_self
+    value = kept_as(node, "other" if inputs[0] is not None else "self")
     plain = isinstance(value, Tensor) and value.numel() == 1 and value.is_cpu
     return float(value.detach().reshape(()).tolist()) if plain else None
 

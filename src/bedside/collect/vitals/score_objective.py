@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.graph_values import kept_as
 
 ATTEMPTS = 3  # backwards looked at before giving up, as in loss_graph
 MAX_NODES = 300  # between the loss and the last layers
@@ -81,5 +82,5 @@ def _is_scaled(node: Any, name: str) -> bool:
     """Multiplied or divided by a constant."""
     if not name.startswith(("MulBackward", "DivBackward")):
         return False
-    other = node._saved_other
+    other = kept_as(node, "other")  # a plain number is kept otherwise
     return other is None or (other.numel() == 1 and not other.requires_grad)

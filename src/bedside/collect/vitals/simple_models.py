@@ -21,6 +21,7 @@ from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import class_labels
+from bedside.training.freed_tensors import is_freed
 
 EXAMPLES = 512  # a quarter of them to try the simple models on: a share is known to 0.04 then
 MIN_TRIED = 64  # that are no copies of those fitted to
@@ -59,7 +60,7 @@ class SimpleModels(Collector):
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch, self._batch = self._batch, None
-        if batch is None or not isinstance(prediction, Tensor) or not prediction.requires_grad:
+        if batch is None or is_freed(batch) or not isinstance(prediction, Tensor) or not prediction.requires_grad:
             return
         wanted, classes = class_labels(function, prediction, target)
         told = prediction.detach()

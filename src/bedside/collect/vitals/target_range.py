@@ -17,6 +17,7 @@ from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.reading.graph_values import kept_as
 from bedside.collect.vitals.loss_inputs import SHAPING
 from bedside.record.run import Event
 
@@ -137,11 +138,8 @@ def _targets_of(node: Any) -> tuple[tuple[str, float, float], Tensor] | None:
     made_by = maker_of(given[0] if given[0] is not None else given[1])
     if made_by is None:
         return None
-    try:
-        difference, output = node._saved_self.detach(), made_by._saved_result.detach()
-    except (AttributeError, RuntimeError):  # kept by no version of this operation, or freed by an earlier backward
-        return None
-    if difference.numel() != output.numel():
+    difference, output = kept_as(node, "self"), kept_as(made_by, "result")
+    if difference is None or output is None or difference.numel() != output.numel():
         return None
     sign = 1.0 if given[0] is not None else -1.0
-    return RANGES[operation(made_by)], output.reshape(difference.shape) - sign * difference
+    return RANGES[operation(made_by)], output.detach().reshape(difference.shape) - sign * difference.detach()
