@@ -4,8 +4,8 @@ Scores are judged where no loss can be: policy optimisation, players with a loss
 
 >>> steps = np.arange(40)
 >>> lost = lost_score(Series("train/reward", "", steps, np.r_[np.linspace(0, 200, 20), np.full(20, 30.0)]))
->>> lost.best, lost.now, lost.away
-(200.0, 30.0, 20)
+>>> round(lost.best), round(lost.now), lost.away  # a single best reading counts for little
+(179, 30, 20)
 >>> lost_score(Series("train/reward", "", steps, np.linspace(0, 200, 40))) is None
 True
 """

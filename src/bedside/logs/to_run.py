@@ -139,7 +139,8 @@ def _losses(log: Log, split: str, reading: _Reading) -> None:
         else:
             reading.keys[column] = (f"part/{n.metric}" if split == "train" else f"{split}/{n.metric}", "")
     if chosen is None and len(mine) > 1:
-        if log.parts_add_up or not any(PLAYERS & set(n.words) for n in mine.values()):
+        # Validation losses of a watched run are logged in the same way and stay apart, so they do here.
+        if log.parts_add_up or (split == "train" and not any(PLAYERS & set(n.words) for n in mine.values())):
             _sum_of_parts(vital, major, reading)
         else:
             reading.notes.append(f"Several {split} losses and no total: {', '.join(sorted(mine))} are kept as parts.")

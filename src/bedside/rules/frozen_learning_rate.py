@@ -69,9 +69,8 @@ class Limits:
     epochs: int = 10  # readings, where those are most of the plan: fewer may be printed with too few digits
     most: float = 0.5  # of the plan: by then no schedule is where it began
     calls: int = 3  # of a scheduler that drives an optimizer which is not the one that steps: no slip of the hand
-    won: float = (
-        0.9  # of the loss: the rate is no warm-up's, and a decay that waits for a bad epoch has nothing to cure
-    )
+    # of the loss: the rate is no warm-up's, and a decay that waits for a bad epoch has nothing to cure
+    won: float = 0.9
     left: float = 0.01  # of the schedule's peak: rates per group on purpose (layer-wise decay, a head) differ by less
     swing: float = 2.0  # highest over lowest rate: what follows a schedule at all
     share: float = 0.2  # of the plan, when a log only names its schedule: warm-up and decay show by then
