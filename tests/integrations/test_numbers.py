@@ -243,11 +243,14 @@ def test_keras(tmp_path, options, way):
     assert watched.steps == len(recorded["rates"]) == BATCHES // micro_batches
     means = np.asarray(recorded["losses"]).reshape(-1, micro_batches).mean(axis=1)
     np.testing.assert_allclose(watched.loss.values, means, rtol=1e-5)
-    np.testing.assert_allclose(watched["grad_norm/overall"].values, recorded["before"], rtol=1e-4)
+    norms = watched["grad_norm/overall"]
+    assert norms.steps[:20].tolist() == list(range(min(20, watched.steps)))  # later ones as the clock allows
+    np.testing.assert_allclose(norms.values, np.asarray(recorded["before"])[norms.steps], rtol=1e-4)
     np.testing.assert_allclose(watched["lr"].values, recorded["rates"], rtol=1e-5)
     assert set(watched.series("micro_batches").values) == {micro_batches}
     if "clipvalue" not in options:  # then only what came before clipping is known
-        np.testing.assert_allclose(watched["grad_norm_clipped"].values, recorded["after"], rtol=1e-4)
+        clipped = watched["grad_norm_clipped"]
+        np.testing.assert_allclose(clipped.values, np.asarray(recorded["after"])[clipped.steps], rtol=1e-4)
     if "global_clipnorm" in options:
         assert set(watched.series("clip_threshold").values) == {CLIP}
         assert (watched["grad_norm/overall"].values > CLIP).any()

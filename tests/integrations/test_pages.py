@@ -37,7 +37,7 @@ def test_the_example_of_a_page_runs(tmp_path, page):
     run = bedside.load(folder)
     assert (run.steps, len(run.loss)) == (STEPS[page], STEPS[page])
     assert run.loss.values[-5:].mean() < run.loss.values[:5].mean()
-    assert len(run.series("grad_norm")) == STEPS[page]
+    assert run.series("grad_norm").steps[:20].tolist() == list(range(20))  # later ones as the clock allows
     assert len(run.series("val/loss")) == VALIDATES.get(page, 0)
     diagnosis = bedside.diagnose(folder)
     assert diagnosis.verdict != "sick", str(diagnosis)
