@@ -61,7 +61,7 @@ class Limits:
     first: float = 0.1  # of the readings make the first level
 
 
-@rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits())
+@rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
 def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
     known = [run.series(vital).finite() for vital in run.vitals if goes_up(vital) is not None and not is_loss(vital)]
     long = [series for series in known if len(series) >= limits.fewest]
