@@ -292,12 +292,12 @@ def slow_recurrent_start(rng: Generator) -> Run:
     return a_log(loss=loss * noise(rng, n, 0.03), lr=cosine(n, 1e-3), val__loss=loss[:: n // 20] * 1.05)
 
 
-def train_programs(names: Sequence[str], seed: int, everything: bool, details: bool) -> int:
+def train_programs(names: Sequence[str], seed: int, everything: bool, details: bool, keep: Path | None) -> int:
     from watched import Job, train_all
 
     files = [PROGRAMS / f"{name}.py" for name in names] or sorted(PROGRAMS.glob("*.py"))
     rows, failures = [], 0
-    for outcome in train_all([Job(str(file), seed) for file in files], everything=everything):
+    for outcome in train_all([Job(str(file), seed) for file in files], everything=everything, keep=keep):
         alarms = [f["name"] for f in outcome.alarms if not f.get("preview")]
         previews = [f["name"] for f in outcome.alarms if f.get("preview")]
         rows.append(
@@ -340,9 +340,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--programs", nargs="*", metavar="NAME", help="train programs instead, by default all of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--everything", action="store_true", help="record every step in full, whatever it costs")
+    parser.add_argument("--keep", type=Path, help="leave records in this folder; judge those that are there already")
     options = parser.parse_args(arguments)
     if options.programs is not None:
-        return train_programs(options.programs, options.seed, options.everything, options.details)
+        return train_programs(options.programs, options.seed, options.everything, options.details, options.keep)
     alarmed, by_rule, by_kind = 0, Counter[str](), Counter[str]()
     for seed in range(options.runs):
         run = healthy_run(seed)

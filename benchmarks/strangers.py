@@ -6,9 +6,10 @@
 
 The programs are split by mechanism: those in strangers/in_sight/ may be read while rules are written or changed, those
 in strangers/held_out/ may not; they tell how a rule does on what nobody had in mind. Those in strangers/fresh/ were
-written last, by somebody who had not read the rules; what was said of them before any rule was changed is kept in
-results/strangers_first_sight.csv. Those in strangers/third_round/ and strangers/fourth_round/ came later still, in the
-same way. A program says which findings would be right, the cause first. It is *caught* when one of them is an error or
+written by somebody who had not read the rules; what was said of them, and of every later round, before any rule was
+changed for it is kept in results/strangers_first_sight.csv. Later rounds were written in the same way and then divided
+between the two halves; the newest waits in strangers/newest/ until it has been scored once.
+A program says which findings would be right, the cause first. It is *caught* when one of them is an error or
 a warning, *exact* when the cause itself is; a finding of a rule in preview counts and is marked. The twin is the
 false-alarm test. Results go to benchmarks/results/strangers.csv.
 """
@@ -26,7 +27,7 @@ from typing import Any
 from watched import Job, Outcome, train_all
 
 HERE = Path(__file__).parent
-HALVES = ("in_sight", "held_out", "fresh", "third_round", "fourth_round")
+HALVES = ("in_sight", "held_out", "fresh", "newest")
 RESULTS = HERE / "results" / "strangers.csv"
 COLUMNS = (
     "half",
@@ -108,12 +109,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--everything", action="store_true", help="record every step in full, whatever it costs")
     parser.add_argument("--details", action="store_true", help="show every finding of the half in sight")
+    parser.add_argument("--keep", type=Path, help="leave the records in this folder; judge those that are there already")
     options = parser.parse_args(arguments)
     chosen = [file for file in files(options.half) if not options.programs or file.stem in options.programs]
     if unknown := set(options.programs) - {file.stem for file in chosen}:
         parser.error(f"no program is called {', '.join(sorted(unknown))}")
     jobs = [Job(str(file), options.seed, faulty) for file in chosen for faulty in (True, False)]
-    outcomes, rows = train_all(jobs, everything=options.everything), []
+    outcomes, rows = train_all(jobs, everything=options.everything, keep=options.keep), []
     for file in chosen:
         sick, twin = next(outcomes), next(outcomes)
         rows.append(row(file, sick, twin))

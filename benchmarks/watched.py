@@ -3,10 +3,14 @@
 A program is a file with `main(watch)` or, where it has a faulty line, `main(watch, faulty)`. It calls `watch(model,
 optimizer)` as anybody calls `bedside.watch`, as often as it likes (five folds, five runs), logs what it logs, and ends
 with an assertion that it learned: a healthy program that did not learn is an error of ours, not a healthy program.
+
+With `keep=FOLDER` the records stay there, and a program whose records are there is judged anew without training. What a
+live monitor said in passing is then that of the training: judge by a training of its own after a rule has changed.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import random
 import runpy
@@ -22,6 +26,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ALARMING = ("warning", "error")
+OUTCOME = "outcome.json"  # in the folder of a program's records: what its training returned and printed
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,12 @@ class Job:
     def name(self) -> str:
         return Path(self.file).stem.replace("_", "-")
 
+    @property
+    def folder(self) -> str:
+        """A name for its records, among those of other programs, seeds and twins."""
+        twin = {None: "", True: "-faulty", False: "-repaired"}[self.faulty]
+        return f"{Path(self.file).parent.name}/{self.name}{twin}-{self.seed}"
+
 
 @dataclass
 class Outcome:
@@ -44,7 +55,7 @@ class Outcome:
     job: Job
     verdicts: list[str] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)  # as in the JSON report, primary first, at the end
-    passing: list[str] = field(default_factory=list)  # alarms printed while it ran and gone at the end
+    loud: list[str] = field(default_factory=list)  # alarms printed while it ran
     questions: list[str] = field(default_factory=list)
     seconds: float = 0.0
     steps: int = 0
@@ -56,19 +67,50 @@ class Outcome:
         return [finding for finding in self.findings if finding["severity"] in ALARMING]
 
     @property
+    def passing(self) -> list[str]:
+        """Alarms that were printed while it ran and are gone at the end."""
+        return sorted(set(self.loud) - {finding["name"] for finding in self.findings})
+
+    @property
     def primary(self) -> str:
         return next((finding["name"] for finding in self.alarms if finding["primary"]), "")
 
 
-def train_all(jobs: Iterable[Job], processes: int = 2, everything: bool = False) -> Iterator[Outcome]:
+def train_all(
+    jobs: Iterable[Job], processes: int = 2, everything: bool = False, keep: Path | None = None
+) -> Iterator[Outcome]:
     """Train them, so many at a time, each with one thread; outcomes in the order of the jobs."""
     # A new process now and then, so that what a program leaves behind (patched modules, caches) does not add up.
     with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=8) as pool:
-        yield from pool.imap(train, [(job, everything) for job in jobs])
+        yield from pool.imap(train_or_judge, [(job, everything, keep) for job in jobs])
 
 
-def train(what: tuple[Job, bool]) -> Outcome:
-    job, everything = what
+def train_or_judge(what: tuple[Job, bool, Path | None]) -> Outcome:
+    job, everything, keep = what
+    if keep is None:
+        with tempfile.TemporaryDirectory() as folder:
+            return train(job, everything, Path(folder))
+    folder = keep.resolve() / job.folder
+    if (folder / OUTCOME).exists():
+        return judge(job, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    outcome = train(job, everything, folder)
+    kept = {name: getattr(outcome, name) for name in ("score", "failed", "seconds", "loud")}
+    (folder / OUTCOME).write_text(json.dumps(kept))
+    return outcome
+
+
+def judge(job: Job, folder: Path) -> Outcome:
+    """What is said today of the records that an earlier training left."""
+    import bedside
+
+    outcome = Outcome(job, **json.loads((folder / OUTCOME).read_text()))
+    for place in sorted((each for each in folder.iterdir() if each.is_dir()), key=lambda each: int(each.name)):
+        _keep(outcome, bedside.diagnose(place))
+    return outcome
+
+
+def train(job: Job, everything: bool, folder: Path) -> Outcome:
     import numpy as np
     import torch
 
@@ -82,11 +124,11 @@ def train(what: tuple[Job, bool]) -> Outcome:
         sys.path.insert(0, str(HERE))
     outcome, monitors, spoken = Outcome(job), [], []
     budget = {"budget": None} if everything else {}
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
 
         def watch(model: Any, optimizer: Any, **more: Any) -> Any:
-            place = {} if "resume" in more else {"run_dir": Path(folder) / str(len(monitors))}
+            place = {} if "resume" in more else {"run_dir": folder / str(len(monitors))}
             monitor = bedside.watch(model, optimizer, **place, quiet=True, on_finding=spoken.append, **budget, **more)
             monitors.append(monitor)
             return monitor
@@ -102,9 +144,8 @@ def train(what: tuple[Job, bool]) -> Outcome:
             monitor.close()
         for place in dict.fromkeys(monitor.run_dir for monitor in monitors):
             _keep(outcome, bedside.diagnose(place))
-        named = {finding["name"] for finding in outcome.findings}
-        loud = [finding for finding in spoken if finding.severity.word in ALARMING and not finding.preview]
-        outcome.passing = sorted({finding.name for finding in loud} - named)
+    loud = {finding.name for finding in spoken if finding.severity.word in ALARMING and not finding.preview}
+    outcome.loud = sorted(loud)
     return outcome
 
 

@@ -53,11 +53,11 @@ def test_every_fault_expects_a_finding_that_exists(file: Path) -> None:
     assert set(values["EXPECTS"]) & {rule.name for rule in CATALOGUE}
 
 
-def test_a_faulty_program_is_told_from_its_twin() -> None:
-    from watched import Job, train
+def test_a_faulty_program_is_told_from_its_twin(tmp_path: Path) -> None:
+    from watched import Job, train_or_judge
 
     file = str(BENCHMARKS / "strangers" / "in_sight" / "column_against_row.py")
-    sick, twin = train((Job(file, faulty=True), True)), train((Job(file, faulty=False), True))
+    sick, twin = (train_or_judge((Job(file, faulty=faulty), True, tmp_path)) for faulty in (True, False))
     assert not sick.failed
     assert not twin.failed
     assert "broadcast-loss" in {finding["name"] for finding in sick.alarms}
@@ -65,12 +65,15 @@ def test_a_faulty_program_is_told_from_its_twin() -> None:
     assert sick.score is not None
     assert twin.score is not None
     assert twin.score > sick.score
+    again = train_or_judge((Job(file, faulty=True), True, tmp_path))  # from the records: nothing is trained
+    assert (again.alarms, again.score, again.seconds) == (sick.alarms, sick.score, sick.seconds)
 
 
 def test_a_program_that_does_not_learn_is_reported_as_failed(tmp_path: Path) -> None:
     from watched import Job, train
 
+    (folder := tmp_path / "runs").mkdir()
     lazy = tmp_path / "lazy.py"
     lazy.write_text('"""Learns nothing."""\n\n\ndef main(watch):\n    assert False, "did not learn"\n')
-    outcome = train((Job(str(lazy)), True))
+    outcome = train(Job(str(lazy)), everything=True, folder=folder)
     assert "did not learn" in outcome.failed
