@@ -20,12 +20,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 ALARMING = ("warning", "error")
+NOT_APPLICABLE = "NotApplicable"  # where a program has no place for the fault that was to be put in
 OUTCOME = "outcome.json"  # in the folder of a program's records: what its training returned and printed
 
 
@@ -36,6 +38,8 @@ class Job:
     file: str
     seed: int = 0
     faulty: bool | None = None
+    fault: str = ""  # one that is put in from outside: an operator of injected/
+    steps: int = 0  # of the run without that fault, for faults that come at a share of it
 
     @property
     def name(self) -> str:
@@ -45,7 +49,8 @@ class Job:
     def folder(self) -> str:
         """A name for its records, among those of other programs, seeds and twins."""
         twin = {None: "", True: "-faulty", False: "-repaired"}[self.faulty]
-        return f"{Path(self.file).parent.name}/{self.name}{twin}-{self.seed}"
+        fault = f"{self.fault}/" if self.fault else ""
+        return f"{fault}{Path(self.file).parent.name}/{self.name}{twin}-{self.seed}"
 
 
 @dataclass
@@ -124,10 +129,12 @@ def train(job: Job, everything: bool, folder: Path) -> Outcome:
         sys.path.insert(0, str(HERE))
     outcome, monitors, spoken = Outcome(job), [], []
     budget = {"budget": None} if everything else {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _injected(job) as injection:
         warnings.simplefilter("ignore")
 
         def watch(model: Any, optimizer: Any, **more: Any) -> Any:
+            if injection is not None:
+                injection.watch(model, optimizer)
             place = {} if "resume" in more else {"run_dir": folder / str(len(monitors))}
             monitor = bedside.watch(model, optimizer, **place, quiet=True, on_finding=spoken.append, **budget, **more)
             monitors.append(monitor)
@@ -139,6 +146,10 @@ def train(job: Job, everything: bool, folder: Path) -> Outcome:
             outcome.score = main(watch) if job.faulty is None else main(watch, job.faulty)
         except Exception:
             outcome.failed = traceback.format_exc(limit=-2)
+        except BaseException as error:  # of an injection that has no place in this program
+            if type(error).__name__ != NOT_APPLICABLE:
+                raise
+            outcome.failed = NOT_APPLICABLE
         outcome.seconds = round(time.perf_counter() - began, 1)
         for monitor in monitors:
             monitor.close()
@@ -147,6 +158,14 @@ def train(job: Job, everything: bool, folder: Path) -> Outcome:
     loud = {finding.name for finding in spoken if finding.severity.word in ALARMING and not finding.preview}
     outcome.loud = sorted(loud)
     return outcome
+
+
+def _injected(job: Job) -> AbstractContextManager[Any]:
+    if not job.fault:
+        return nullcontext()
+    from injected.injection import injected
+
+    return injected(job.fault, job.steps)
 
 
 def _keep(outcome: Outcome, diagnosis: Any) -> None:
