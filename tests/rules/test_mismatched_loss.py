@@ -58,3 +58,15 @@ def test_names_the_dimension_that_logarithms_were_taken_over():
     [found] = mismatched_loss.check(seen(function="nll_loss", made_by="log_softmax over dimension 0"))
     assert "the output of a log_softmax over dimension 0" in found.message
     assert "dim=1" in found.try_[0]
+
+
+def test_says_what_a_rectifier_does_to_scores():
+    [found] = mismatched_loss.check(seen(function="cross_entropy", made_by="ReLU"))
+    assert "takes scores and is given the output of a ReLU" in found.message
+    assert "no gradient" in found.message
+    assert found.try_[0].startswith("Drop the ReLU in front of cross_entropy")
+
+
+def test_a_softmax_before_log_softmax_leaves_the_floor_of_cross_entropy():
+    [found] = mismatched_loss.check(seen(function="log_softmax", made_by="softmax"))
+    assert found.message.startswith("log_softmax takes scores and is given the output of a softmax")

@@ -2,7 +2,7 @@
 
 ## What it sees
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
-`cross_entropy` or `binary_cross_entropy_with_logits`, a softmax or nothing at all before `nll_loss` and
+`cross_entropy` or `binary_cross_entropy_with_logits`, a ReLU before either of them, a softmax or nothing at all before `nll_loss` and
 `ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the exponential itself, as
 `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as a Dice loss does where
 the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the classes. A CTC loss among
@@ -11,8 +11,8 @@ whose targets is its own blank.
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
-lower end: they grow for ever. A sum of bare scores passes through zero, where a quotient leaps from one end to the
-other. The network learns in spite of it, slowly, and the curve looks like a hard problem.
+lower end: they grow for ever. Behind a ReLU a class whose score is not positive gets no gradient, and stays as it is.
+A sum of bare scores passes through zero, where a quotient leaps from one end to the other. The network learns in spite of it, slowly, and the curve looks like a hard problem.
 
 ## How it decides
 It reads the graph of the first predictions; operations that only change the shape are looked through.
@@ -54,6 +54,7 @@ from bedside.wording import number
 TAKES = {
     "cross_entropy": "scores",
     "binary_cross_entropy_with_logits": "scores",
+    "log_softmax": "scores",
     "nll_loss": "logarithms of probabilities",
     "kl_div": "logarithms of probabilities",
     "ctc_loss": "logarithms of probabilities",
@@ -82,7 +83,7 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         function, made_by = str(event.data["function"]), str(event.data["made_by"])
         yield mismatched_loss.finding(
             f"{CALLED.get(function, function)} takes {TAKES[function]} and is given "
-            f"{_given(function, made_by)}: {_meaning(run, function)}.",
+            f"{_given(function, made_by)}: {_meaning(run, function, made_by)}.",
             first_step=event.step,
             last_step=max(event.step, run.steps - 1),
             confidence=0.95,
@@ -99,9 +100,11 @@ def _given(function: str, made_by: str) -> str:
     return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
 
 
-def _meaning(run: Run, function: str) -> str:
+def _meaning(run: Run, function: str, made_by: str) -> str:
     chance = known_chance(run.config)
-    if function == "cross_entropy":
+    if made_by == "ReLU":
+        return "a score below zero counts as zero and gets no gradient, so an answer that is never positive stays so"
+    if function in ("cross_entropy", "log_softmax"):
         classes = chance.classes if chance else 0
         floor = f" below {number(math.log(math.e + classes - 1) - 1, 4)}" if classes >= 2 else " far"
         return f"the loss cannot fall{floor}"

@@ -38,6 +38,9 @@ def seen(loss, tmp_path, outputs=3):
     [
         (lambda scores: F.cross_entropy(scores.softmax(1), LABELS), ("cross_entropy", "softmax")),
         (lambda scores: nn.CrossEntropyLoss()(torch.sigmoid(scores), LABELS), ("cross_entropy", "sigmoid")),
+        (lambda scores: F.cross_entropy(F.relu(scores), LABELS), ("cross_entropy", "ReLU")),
+        (lambda scores: F.nll_loss(scores.softmax(1).log_softmax(1), LABELS), ("log_softmax", "softmax")),
+        (lambda scores: F.nll_loss(F.relu(scores).log_softmax(1), LABELS), ("log_softmax", "ReLU")),
         (lambda scores: F.nll_loss(scores, LABELS), ("nll_loss", "linear layer")),
         (lambda scores: F.nll_loss(scores.softmax(1), LABELS), ("nll_loss", "softmax")),
         (lambda scores: F.nll_loss(scores.log_softmax(0), LABELS), ("nll_loss", "log_softmax over dimension 0")),

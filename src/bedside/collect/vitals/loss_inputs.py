@@ -40,10 +40,11 @@ FLATTENING = ("View", "UnsafeView", "ReshapeAlias")
 MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
+CUT = {"Relu": "ReLU"}  # scores that cannot be negative: whatever is below zero counts the same and gets no gradient
 # What each loss function should not be given.
 UNWANTED = {
-    "cross_entropy": PROBABILITIES,
-    "binary_cross_entropy_with_logits": PROBABILITIES,
+    "cross_entropy": PROBABILITIES | CUT,
+    "binary_cross_entropy_with_logits": PROBABILITIES | CUT,
     "nll_loss": PROBABILITIES | SCORES,
     "kl_div": PROBABILITIES,
     "ctc_loss": PROBABILITIES | SCORES,
@@ -72,10 +73,13 @@ class LossInputs(Collector):
         if prediction.grad_fn is None:
             return
         self._looked[function] = looked + 1
+        given_to = function
         made_by = UNWANTED[function].get(maker(prediction)) or (function == "nll_loss" and other_classes(prediction))
+        if not made_by and function == "nll_loss" and (made_by := before_log_softmax(prediction)):
+            given_to = "log_softmax"
         if made_by:
             self._looked[function] = MAX_LOOKS
-            facts = {"function": function, "made_by": made_by}
+            facts = {"function": given_to, "made_by": made_by}
             self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
@@ -137,6 +141,22 @@ def other_classes(prediction: Tensor) -> str:
     if len(shape) < 2 or not kept or over == classes:
         return ""
     return f"log_softmax over dimension {over}"
+
+
+def before_log_softmax(prediction: Tensor) -> str:
+    """What a log_softmax was given that wants scores, as the first half of cross_entropy; empty where that is fine.
+
+    >>> import torch
+    >>> scores = torch.zeros(5, 3, requires_grad=True)
+    >>> before_log_softmax(scores.softmax(1).log_softmax(1)), before_log_softmax(scores.log_softmax(1))
+    ('softmax', '')
+    """
+    node = prediction.grad_fn
+    while node is not None and str(node.name()).partition("Backward")[0] in SHAPING and node.next_functions:
+        node = node.next_functions[0][0]
+    if node is None or str(node.name()).partition("Backward")[0] != "LogSoftmax":
+        return ""
+    return UNWANTED["cross_entropy"].get(_operation(node.next_functions[0][0]), "")
 
 
 def exponential_twice(loss: Any) -> bool:
