@@ -20,9 +20,15 @@ def test_speaks_when_all_that_is_known_is_that_there_is_one():
     assert found.message.startswith("A scheduler was made but never stepped")
 
 
-def test_speaks_when_the_scheduler_belongs_to_another_optimizer():
+def test_speaks_when_a_stepped_schedule_has_no_effect():
     [found] = check(schedulers=[{"name": "CosineAnnealingLR", "stepped": 300}])
-    assert "on another optimizer" in found.message
+    assert "something sets the rate back" in found.message
+
+
+def test_names_the_floor_at_which_a_schedule_begins():
+    [found] = check(schedulers=[{"name": "CosineAnnealingWarmRestarts", "stepped": 300, "eta_min": 1e-3}])
+    assert "begins at its own floor (eta_min = 0.001)" in found.message
+    assert "eta_min" in found.try_[0]
 
 
 def test_speaks_when_the_settings_of_a_log_name_a_schedule_that_has_no_effect():

@@ -10,8 +10,8 @@ schedulers lower the rate when they are made, so that a forgotten `step()` also 
 ## How it decides
 The rate is constant over `steps` steps or more, although a scheduler was made and never stepped (in a finished run, or
 one that is past its first epoch), or one was stepped `calls` times whose optimizer is not the one that takes the steps
-but holds the same weights, or one that changes the rate at every call was stepped all the time (then it belongs to
-another optimizer), or the log's settings name a schedule that is not constant
+but holds the same weights, or one that changes the rate at every call was stepped all the time (its floor, `eta_min`,
+is where it begins, or something sets the rate back), or the log's settings name a schedule that is not constant
 (then `epochs` readings are enough, if they are `most` of the plan). Or one parameter group follows a
 schedule and another keeps, for the whole run, a rate below `left` of what that schedule reached: a schedule written by
 hand that sets the first group alone. A rate of exactly zero is a way to freeze, and is let be.
@@ -63,6 +63,10 @@ ALWAYS_MOVING = (
 )
 
 
+CALL_IT = "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs)."
+OF_THE_ONE = "Make the scheduler from the optimizer that takes the steps."
+
+
 @dataclass(frozen=True)
 class Limits:
     steps: int = 100  # with the same rate: a schedule per epoch may not have begun before
@@ -89,7 +93,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     if rates.last_step - rates.first_step + 1 < limits.steps and not _most_of_the_plan(run, rates, limits):
         raise NotEnough(f"{limits.steps} steps of lr, has {rates.last_step - rates.first_step + 1}")
-    name, why = _accused(run, limits)
+    name, why, cure = _accused(run, rates.last, limits)
     if not name:
         return
     harmless = "never stepped" in why and share_of_loss_won(run) > limits.won
@@ -103,12 +107,7 @@ def frozen_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[LR.name, LOSS.name],
         severity=Severity.NOTE if harmless else None,
         could_also_be=("A scheduler that is stepped per epoch, in a run that has not finished its first one.",),
-        try_=(
-            ""
-            if "another optimizer" in why
-            else "Call scheduler.step() after every optimizer.step() (or once per epoch, if it counts epochs).",
-            "Make the scheduler from the optimizer that takes the steps.",
-        ),
+        try_=cure,
     )
 
 
@@ -152,19 +151,26 @@ def _of_a_group(run: Run, still: Series, moving: Series) -> Finding:
     )
 
 
-def _accused(run: Run, limits: Limits) -> tuple[str, str]:
+def _accused(run: Run, rate: float, limits: Limits) -> tuple[str, str, tuple[str, ...]]:
+    """The scheduler without an effect, why it has none, and what to do about it."""
     for each in schedulers(run):
         name, calls = str(each.get("name", "")), each.get("stepped")
         if each.get("drives_another_optimizer") and isinstance(calls, int) and calls >= limits.calls:
-            return name, f"was stepped {calls:,} times, on another optimizer than the one that takes the steps"
+            why = f"was stepped {calls:,} times, on another optimizer than the one that takes the steps"
+            return name, why, (OF_THE_ONE,)
         moving = any(kind in name for kind in ALWAYS_MOVING) and "Plateau" not in name
         if calls == 0 and _had_its_chance(run):
-            return name, "was made but never stepped"
+            return name, "was made but never stepped", (CALL_IT, OF_THE_ONE)
         if isinstance(calls, int) and calls >= limits.steps and moving:
-            return name, f"was stepped {calls:,} times, on another optimizer"
+            floor = each.get("eta_min")
+            if isinstance(floor, int | float) and rate > 0 and abs(floor - rate) <= SAME * rate:
+                why = f"begins at its own floor (eta_min = {number(rate)}), so it has nothing to lower"
+                return name, why, ("Raise the learning rate that the optimizer is made with, or lower eta_min.",)
+            why = f"was stepped {calls:,} times, and something sets the rate back"
+            return name, why, ("Look for other code that writes param_group['lr'], and leave it to one.", OF_THE_ONE)
         if calls is None and moving and planned_steps(run) and run.steps > limits.share * planned_steps(run):
-            return f"The {name} schedule", "has no effect"
-    return "", ""
+            return f"The {name} schedule", "has no effect", (CALL_IT, OF_THE_ONE)
+    return "", "", ()
 
 
 def _had_its_chance(run: Run) -> bool:
