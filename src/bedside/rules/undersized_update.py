@@ -75,7 +75,7 @@ class Limits:
 def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
     usual = spread_evenly(ratios).median()
-    over = _over_at_a_guess(run)
+    over = _over_at_a_guess(run, limits)
     small, healthy = (limits.at_a_guess, limits.target) if over else (limits.small, limits.healthy)
     fewest = limits.clear if over else _needed(usual, limits)
     if len(ratios) < fewest:
@@ -118,10 +118,13 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _over_at_a_guess(run: Run) -> bool:
-    """A run that has ended, with a loss that is known to be that of a blind guess."""
+def _over_at_a_guess(run: Run, limits: Limits) -> bool:
+    """A run that has ended, with a loss that is known to be that of a blind guess, or has hardly left it."""
     loss, chance = run.loss.finite(), known_chance(run.config)
-    return bool(run.finished and loss and chance and chance_level(run.config, loss.tail(10).median()))
+    if not (run.finished and loss and chance):
+        return False
+    end = loss.tail(max(10, len(loss) // 10)).median()
+    return bool(chance_level(run.config, end)) or (1 - limits.improved) * chance.level <= end <= chance.level
 
 
 def _needed(usual: float, limits: Limits) -> int:
