@@ -15,6 +15,7 @@ from injected.injection import (
     NOT_ON_NEW_DATA,
     Injection,
     NotApplicable,
+    answers,
     leaves,
     matrices,
     operator,
@@ -127,7 +128,7 @@ def _output(injection: Injection, value: Callable[[torch.Tensor], torch.Tensor],
     """Something is put behind the network, as its last layer. It has at least so many outputs."""
 
     def put(model: nn.Module, _optimizers: list[Optimizer]) -> None:
-        def behind(_module: nn.Module, _args: Any, out: Any) -> Any:
+        def behind(out: Any) -> Any:
             if not isinstance(out, torch.Tensor) or not out.is_floating_point() or out.dim() < 1:
                 return out
             if out.shape[-1] < least:
@@ -135,7 +136,7 @@ def _output(injection: Injection, value: Callable[[torch.Tensor], torch.Tensor],
             injection.acted += 1
             return value(out)
 
-        model.register_forward_hook(behind)
+        answers(model, behind)
 
     injection.at_watch(put)
 
@@ -207,13 +208,13 @@ def detached_in_the_middle(injection: Injection) -> None:
     """The output of a middle layer is detached: nothing before it learns."""
 
     def put(model: nn.Module, _optimizers: list[Optimizer]) -> None:
-        def cut(_module: nn.Module, _args: Any, out: Any) -> Any:
+        def cut(out: Any) -> Any:
             injection.acted += 1
             if isinstance(out, torch.Tensor):
                 return out.detach()
             return (out[0].detach(), *out[1:]) if isinstance(out, tuple) else out
 
-        _middle(model).register_forward_hook(cut)
+        answers(_middle(model), cut)
 
     injection.at_watch(put)
 

@@ -41,3 +41,20 @@ def test_stays_silent_on_pixels_between_zero_and_one():
 
 def test_stays_silent_when_the_input_is_all_zeros():
     assert not unnormalised_input.check(a_run(loss=FALLING, input_mean=0.0, input_std=0.0))
+
+
+def test_warns_when_outputs_began_as_large_as_the_inputs():
+    for start, severity in [(5e4, Severity.WARNING), (50.0, Severity.NOTE)]:
+        loss = [start, start / 10] + [2.0 * 0.99**i for i in range(200)]
+        [found] = unnormalised_input.check(a_run(loss=loss, input_mean=78.0, input_std=96.0))
+        assert found.severity == severity
+
+
+def test_warns_when_no_held_out_score_ever_got_better():
+    for scores, severity in [
+        ([0.74, 0.81, 0.75, 0.73, 0.73, 0.74], Severity.WARNING),
+        ([0.5, 0.6, 0.7, 0.8, 0.8, 0.8], Severity.NOTE),
+    ]:
+        [found] = unnormalised_input.check(a_run(loss=FALLING, input_mean=40.0, input_std=230.0, val_auc=scores))
+        assert found.severity == severity
+        assert ("val/auc is no better" in found.message) == (severity == Severity.WARNING)

@@ -9,8 +9,10 @@ first layer's gradients are a hundred times larger than the others', and no one 
 
 ## How it decides
 Root mean square above `large`, or below `small`. Many models cope (batch normalisation, Adam), so it is a note, unless
-the loss has not come down either (`progress` of where it began, or of chance where that is lower), or began at `loud`
-times chance and took `long` of the run to come down to it: then it is a warning.
+the loss has not come down either (`progress` of where it began, or of chance where that is lower), began at `loud`
+times chance and took `long` of the run to come down to it, or began at `absurd` times where it was a tenth of the run
+later: then it is a warning. So it is where large inputs go with held-out scores and losses of which none is better in
+the last third of the run than at its first evaluation.
 
 ## When it is wrong
 Models that normalise inside, and inputs with a meaning in their size.
@@ -33,10 +35,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.chance_levels import known_chance
-from bedside.analysis.losses import training_loss
+from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.progress import share_of_loss_won
 from bedside.finding import Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD
 from bedside.rules.base import rule
@@ -50,6 +55,8 @@ class Limits:
     progress: float = 0.1  # of the first loss: a run that learns has won more than this by the time it is judged
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.1  # of the run spent above chance, and twenty steps at least: that much the inputs cost
+    absurd: float = 1e3  # times: outputs as large as the inputs; a healthy start is within ten of what follows
+    evaluations: int = 6  # of each held-out curve: two in the last third
     fewest: int = 50  # losses before a lack of progress is held against the inputs
 
 
@@ -82,6 +89,12 @@ def _harm(run: Run, limits: Limits) -> str:
         return ""
     if len(finite) < limits.fewest or share_of_loss_won(run) < limits.progress:
         return ", and the loss has hardly come down"
+    first, after = float(finite.values[0]), float(np.median(finite.values[: max(10, len(finite) // 10)][-5:]))
+    if first > limits.absurd * after > 0:
+        return f", and the loss began at {number(first)}, where it soon was at {number(after)}"
+    large = math.hypot(run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()) > limits.large
+    if large and (held_out := _none_better(run, limits)):
+        return f", and {held_out} is no better than at its first evaluation"
     chance = known_chance(run.config)
     if chance is None or not finite.values[0] > limits.loud * chance.level > 0:
         return ""
@@ -89,3 +102,16 @@ def _harm(run: Run, limits: Limits) -> str:
     if above < max(20, limits.long * len(finite)):
         return ""
     return f", and it took the loss {above} steps to come down from {number(finite.values[0])} to that of a guess"
+
+
+def _none_better(run: Run, limits: Limits) -> str:
+    """A held-out curve, where none of them ended better than it began; empty if one did or there is none."""
+    curves = [each.finite() for each in (*validation_losses(run), *validation_metrics(run))]
+    if not curves or any(len(each) < limits.evaluations for each in curves):
+        return ""
+    for each in curves:
+        late = each.values[-(len(each) // 3) :]
+        sign = 1.0 if goes_up(each.vital) else -1.0
+        if sign * float(np.median(late)) > sign * float(each.values[0]):
+            return ""
+    return curves[0].key
