@@ -18,6 +18,12 @@ def test_speaks_when_a_wrong_sign_lets_the_loss_run_away():
     assert 0 < finding.first_step < 60
 
 
+def test_speaks_when_the_loss_has_left_every_scale_though_it_slows_down():
+    loss = -(10.0 ** np.minimum(3 + K / 10, 21)) * np.exp(RNG.normal(size=300))
+    (finding,) = unbounded_negative_loss.check(a_run(loss=loss))
+    assert "where it began at -" in finding.message
+
+
 @pytest.mark.parametrize(
     "loss",
     [

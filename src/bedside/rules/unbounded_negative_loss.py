@@ -9,9 +9,10 @@ maximised), a term was left out, or a likelihood found a way to become infinite,
 
 ## How it decides
 Now it is negative, and further below its start than `far` times its first value and its noise; over the last third it
-fell as fast as over the third before (`pace`), or faster, and that is a good part of the whole fall (`share`). Losses
-that are negative by design (dice, log-likelihoods, the score of a critic whose weights are clipped) slow down as they
-near their bound, and then neither third falls by anything to speak of.
+fell as fast as over the third before (`pace`), or faster, and that is a good part of the whole fall (`share`). A fall
+of `beyond` times its first value, and one, needs no more. Losses that are negative by design (dice, log-likelihoods,
+the score of a critic whose weights are clipped) slow down as they near their bound, and then neither third falls by
+anything to speak of.
 
 ## When it is wrong
 The first part of a long density-estimation run.
@@ -48,6 +49,7 @@ from bedside.wording import number
 class Limits:
     fewest: int = 50  # readings: any curve falls ever faster over its first few
     far: float = 10.0  # times its first value, and its noise: dice and bits per dimension stay within a few units
+    beyond: float = 1e3  # times its first value, and one: a sum over a picture's pixels falls by a few hundred times
     pace: float = 0.9  # of the fall of the third before: anything that converges slows down by more
     share: float = 0.2  # of the whole fall: a straight line has a third of it in its last third
 
@@ -56,20 +58,27 @@ class Limits:
 def unbounded_negative_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_without_floor(run, limits.fewest)
     curve = outline(series)
-    fall = curve.start - curve.now
-    if curve.now >= 0 or fall < limits.far * max(abs(curve.start), curve.noise):
+    first, end = float(np.median(series.values[:5])), series.median(max(10, len(series) // 10))
+    beyond = end < 0 and first - end > limits.beyond * max(abs(first), 1.0)  # orders of magnitude need no noise
+    fall = first - end if beyond else curve.start - curve.now
+    if not beyond and (curve.now >= 0 or fall < limits.far * max(abs(curve.start), curve.noise)):
         return
     levels = np.interp(np.linspace(0, 1, 4), np.linspace(0, 1, len(curve.values)), curve.values)
     middle, last = float(levels[1] - levels[2]), float(levels[2] - levels[3])
-    if last < max(limits.pace * middle, limits.share * fall):
+    if last < max(limits.pace * middle, limits.share * fall) and not beyond:
         return
+    how = (
+        f"{number(end)}, where it began at {number(first)}"
+        if beyond
+        else f"{number(curve.now)} and falls ever faster: by {number(last)} over the last third, {number(middle)} "
+        "before that"
+    )
     below = np.flatnonzero(curve.values < 0)
     yield unbounded_negative_loss.finding(
-        f"The {called(series)} is {number(curve.now)} and falls ever faster: by {number(last)} over the last third, "
-        f"{number(middle)} before that.",
+        f"The {called(series)} is {how}.",
         first_step=int(curve.steps[below[0]]),
         last_step=series.last_step,
-        confidence=how_sure(fall, limits.far * max(abs(curve.start), curve.noise) / 2),
+        confidence=0.9 if beyond else how_sure(fall, limits.far * max(abs(curve.start), curve.noise) / 2),
         evidence={"start": curve.start, "now": curve.now, "last_third": last, "middle_third": middle},
         series=[series.key],
         could_also_be=["a likelihood of continuous data that is still far from its best: wait as long again."],

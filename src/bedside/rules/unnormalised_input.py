@@ -55,7 +55,7 @@ class Limits:
     progress: float = 0.1  # of the first loss: a run that learns has won more than this by the time it is judged
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.1  # of the run spent above chance, and twenty steps at least: that much the inputs cost
-    absurd: float = 1e3  # times: outputs as large as the inputs; a healthy start is within ten of what follows
+    absurd: float = 1e6  # times, where chance is not known: no first steps learn that much, outputs were that large
     evaluations: int = 6  # of each held-out curve: two in the last third
     fewest: int = 50  # losses before a lack of progress is held against the inputs
 
@@ -89,13 +89,13 @@ def _harm(run: Run, limits: Limits) -> str:
         return ""
     if len(finite) < limits.fewest or share_of_loss_won(run) < limits.progress:
         return ", and the loss has hardly come down"
-    first, after = float(finite.values[0]), float(np.median(finite.values[: max(10, len(finite) // 10)][-5:]))
-    if first > limits.absurd * after > 0:
-        return f", and the loss began at {number(first)}, where it soon was at {number(after)}"
     large = math.hypot(run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()) > limits.large
     if large and (held_out := _none_better(run, limits)):
         return f", and {held_out} is no better than at its first evaluation"
     chance = known_chance(run.config)
+    first, after = float(finite.values[0]), float(np.median(finite.values[: max(10, len(finite) // 10)][-5:]))
+    if chance is None and first > limits.absurd * after > 0:
+        return f", and the loss began at {number(first)}, where it soon was at {number(after)}"
     if chance is None or not finite.values[0] > limits.loud * chance.level > 0:
         return ""
     above = int((finite.values > chance.level).sum())
