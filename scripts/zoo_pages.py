@@ -49,7 +49,6 @@ def _page(rows: Sequence[Row], fresh: Sequence[Row], strangers: Path) -> Iterato
     )
     yield from _numbers(rows)
     yield from _strangers(strangers)
-    yield from _injected(strangers.parent)
     yield "\n## Specimen by specimen"
     yield "\nEvery run is a line of `benchmarks/zoo.csv`. *Delay*: median steps from the fault to an alarm.\n"
     yield "| specimen | model | caught | primary | delay | healthy runs alarmed | said instead, or falsely |"
@@ -92,27 +91,6 @@ def _strangers(table: Path) -> Iterator[str]:
         caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))
         healthy, twins = sum(row["verdict"] == "healthy" for row in mine), sum(bool(row["twin_alarms"]) for row in mine)
         yield f"| {names.get(half, half.replace('_', ' '))} | {len(mine)} | {caught} | {exact} | {healthy} | {twins} |"
-
-
-def _injected(results: Path) -> Iterator[str]:
-    """The score over families: the same faults in programs of all of them."""
-    yield (
-        "\n## Faults put into healthy programs\n\n"
-        "`benchmarks/injected.py` puts classic faults (learning rate a hundred times too high, gradients cleared before\n"
-        "the step, weights that begin at zero, labels torn from their inputs, …), one at a time and from outside, into\n"
-        "the healthy programs of all families, so that a fault is met in places for which no rule was written. What\n"
-        "would be right to say was written from the definition of the fault. A run counts where its own assertion\n"
-        "failed or its loss is clearly worse than with two healthy seeds. Programs and operators are split by a hash:\n"
-        "rules were changed with one half of both in sight; of all other combinations only totals were looked at.\n"
-    )
-    yield "| combinations | rules | sick runs | caught | exact cause | any alarm | called healthy |"
-    yield "|---|---|---|---|---|---|---|"
-    for half in ("in_sight", "held_out"):
-        for name, rules in (("injected_first_sight.csv", "at first sight"), ("injected.csv", "now")):
-            with (results / name).open(encoding="utf-8", newline="") as file:
-                total = next(row for row in csv.DictReader(file) if (row["half"], row["kind"]) == (half, "total"))
-            cells = " | ".join(total[each] for each in ("sick", "caught", "exact", "alarmed", "called_healthy"))
-            yield f"| {half.replace('_', ' ')} | {rules} | {cells} |"
 
 
 def _numbers(rows: Sequence[Row]) -> Iterator[str]:
