@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--everything", action="store_true", help="record every step in full, whatever it costs")
     parser.add_argument("--details", action="store_true", help="show every finding of the half in sight")
-    parser.add_argument("--keep", type=Path, help="leave the records in this folder; judge those that are there already")
+    parser.add_argument("--keep", type=Path, help="leave records in this folder; judge those that are there already")
     options = parser.parse_args(arguments)
     chosen = [file for file in files(options.half) if not options.programs or file.stem in options.programs]
     if unknown := set(options.programs) - {file.stem for file in chosen}:

@@ -2,17 +2,18 @@
 
 ## What it sees
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before
-`cross_entropy` or `binary_cross_entropy_with_logits`, a ReLU before either of them, a softmax or nothing at all before `nll_loss` and
-`ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the exponential itself, as
-`poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as a Dice loss does where
-the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the classes. A CTC loss among
-whose targets is its own blank.
+`cross_entropy`, `log_softmax` or `binary_cross_entropy_with_logits`, a ReLU before any of them, a softmax or nothing at
+all before `nll_loss` and `ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the
+exponential itself, as `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as
+a Dice loss does where the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the
+classes. A CTC loss among whose targets is its own blank.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
 lower end: they grow for ever. Behind a ReLU a class whose score is not positive gets no gradient, and stays as it is.
-A sum of bare scores passes through zero, where a quotient leaps from one end to the other. The network learns in spite of it, slowly, and the curve looks like a hard problem.
+A sum of bare scores passes through zero, where a quotient leaps from one end to the other. The network learns in spite
+of it, slowly, and the curve looks like a hard problem.
 
 ## How it decides
 It reads the graph of the first predictions; operations that only change the shape are looked through.
