@@ -48,6 +48,14 @@ def test_a_batch_unlike_all_others():
     assert said(a_run(input_max=inputs), 701) == ["a batch came with an unusual largest input (40)"]
 
 
+def test_inputs_that_are_clipped_and_once_a_little_smaller_are_no_odd_batch():
+    inputs = np.ones(1000)
+    inputs[700] = 0.97
+    assert said(a_run(input_max=inputs), 701) == []
+    inputs[700] = 1.5
+    assert said(a_run(input_max=inputs), 701) == ["a batch came with an unusual largest input (1.5)"]
+
+
 def test_the_scaler_and_a_skipped_step():
     run = a_run(loss_scale=[65536.0] * 500 + [32768.0] * 500, skipped=[0.0] * 499 + [1.0] + [0.0] * 500)
     assert set(said(run, 500)) == {"the loss scale fell to 32,768", "the scaler skipped a step"}

@@ -30,6 +30,7 @@ STEP = 2.0  # times, from one reading to the next: a schedule's usual drops are 
 PEAK = 0.99  # of the highest rate: warm-up is over
 NOTHING = 1e-3  # of the peak: as good as no learning rate
 ODD = 8.0  # robust σ: once in a million batches of heavy-tailed noise
+LEAST = 0.01  # of the level, for that σ: inputs that are clipped are nearly all equal, and one that is not is not odd
 FEWEST_READINGS = 20  # readings that show what is usual
 
 
@@ -150,5 +151,5 @@ def _odd_loss(run: Run, step: int, reach: float) -> list[str]:
 def _odd(series: Series) -> NDArray[np.intp]:
     values = series.values
     usual = series.median()
-    spread = mad(series.finite().values) or 1e-9 * max(1.0, abs(usual))
+    spread = max(mad(series.finite().values), LEAST * abs(usual))
     return np.flatnonzero(~(np.abs(values - usual) <= ODD * spread))

@@ -24,7 +24,7 @@ class Limits:
     evaluations: int = 7  # two before the flat part and five in it, fewer of which show no noise of their own
     worse: float = 0.3  # of the level: a rise that nobody calls flat
     negligible: float = 0.005  # of the level: a gain that nobody would wait hours for
-    part: float = 0.05  # of what was won: a loss that is all but zero improves by large shares of itself for ever
+    part: float = 0.05  # of what was won: where that was little, as in fine-tuning, a small gain is one
     noise: float = 3.0  # standard errors of a level: what two levels of one flat curve differ by at most
     sure: float = 1.64  # standard errors: 95 % on one side
     chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm

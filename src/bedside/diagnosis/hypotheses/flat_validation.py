@@ -44,6 +44,9 @@ class Limits:
     low: float = 0.1  # of the learning rate's peak: where schedules begin to end
     left: float = 0.3  # of the gradient before: it has not faded
     tiny: float = 1e-6  # of the weights per step: published guidance for updates that do nothing
+    enough: float = 1e-5  # of the weights per step: ten times that
+    seldom: float = 1.5  # passes over the data: nothing was seen twice
+    often: float = 3.0  # passes over the data: enough to learn it by heart
     same: int = 3  # equal evaluations in a row: two may be one that was logged twice
     readings: int = 7  # of the training loss: as many as the flat part of validation needs
 
@@ -128,7 +131,7 @@ def _rate_gone(flat: Flat) -> Iterator[Sign]:
     update = _update_now(flat)
     if update < LIMITS.tiny:
         yield Sign(f"a step changes the weights by {number(update)} of their norm", STRONG)
-    elif update > 10 * LIMITS.tiny:
+    elif update > LIMITS.enough:
         yield Sign(f"a step still changes the weights by {number(update)} of their norm", -HINT)
 
 
@@ -165,9 +168,9 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
     if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
     passes = epochs(flat.run)
-    if 0 < passes < 1.5:
+    if 0 < passes < LIMITS.seldom:
         yield Sign("the data went by only once: nothing was seen often enough to be learned by heart", -STRONG)
-    elif passes >= 3:
+    elif passes >= LIMITS.often:
         yield Sign(f"the data went by {number(passes)} times", HINT / 2)
 
 

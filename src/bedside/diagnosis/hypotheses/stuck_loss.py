@@ -104,7 +104,7 @@ def _not_connected(stuck: Symptom) -> Iterator[Sign]:
         yield Sign(f"no optimizer holds {listed(outside, most=3)}", DECISIVE)
     if silent:
         yield Sign(f"{listed(silent, most=3)} never got a gradient", DECISIVE)
-    if not outside and not silent:
+    if not outside and not silent and all(each.watched_steps for each in trained):
         what = plural(len(trained), "trainable tensor")
         yield Sign(f"the optimizer holds all {what}, and each of them gets gradients", -STRONG)
 

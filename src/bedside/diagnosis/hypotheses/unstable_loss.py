@@ -38,6 +38,7 @@ class Limits:
     low: float = 0.3  # of the learning rate's peak
     sudden: float = 5.0  # times the usual: out of the blue
     far: float = 8.0  # robust σ: an input unlike all before it
+    least: float = 0.01  # of the level, for that σ: inputs that are clipped are nearly all equal, and one is not
     carries: float = 0.9  # of the squared gradient norm in one module: the others hardly matter
     shared: float = 0.5  # of it: no module stands out
     at_once: int = 3  # steps: what breaks this early never worked
@@ -103,10 +104,11 @@ def _bad_batch(sick: Symptom) -> Iterator[Sign]:
         past, at = series.before(sick.onset), series.since(sick.onset).head(1)
         if len(past) < LIMITS.readings or not at:
             continue
-        spread = mad(past.values) or 1e-9 * max(1.0, float(np.abs(past.values).max()))
-        distance = abs(at.last - past.median()) / spread
-        reading = f"{vital} {number(at.last)}, usually {number(past.median())}"
-        (odd if distance > LIMITS.far else usual_ones).append(reading)
+        median = past.median()
+        spread = max(mad(past.values), LIMITS.least * abs(median))
+        farthest = float(np.abs(past.values - median).max())
+        reading = f"{vital} {number(at.last)}, usually {number(median)}"
+        (odd if abs(at.last - median) > max(LIMITS.far * spread, farthest) else usual_ones).append(reading)
     if odd:
         yield Sign(f"the batch was unlike those before it ({odd[0]})", DECISIVE)
     elif usual_ones:
@@ -186,7 +188,8 @@ def _bad_start(sick: Symptom) -> Iterator[Sign]:
         if first > LIMITS.off_scale * chance.level:
             yield Sign(f"the first loss was {number(first)}, where a blind guess has {number(chance.level)}", DECISIVE)
         else:
-            yield Sign(f"the first loss was that of a blind guess ({number(first)})", -STRONG)
+            what = f"{number(first)}, where a blind guess has {number(chance.level)}"
+            yield Sign(f"the first loss was in order: {what}", -STRONG)
 
 
 def _from_outside(sick: Symptom) -> Iterator[Sign]:

@@ -35,6 +35,7 @@ class Limits:
     wide: float = 0.2  # of the first training loss: a gap that noise and dropout do not make
     seldom: float = 1.5  # passes over the data: nothing was seen twice
     often: float = 3.0  # passes over the data: enough to learn it by heart
+    judged: int = 6  # evaluations: fewer show no noise of their own
     erratic: float = 0.2  # of its level: an evaluation of thousands of examples wiggles far less
 
 
@@ -118,7 +119,9 @@ def _evaluated_otherwise(worse: Symptom) -> Iterator[Sign]:
     elif gap.early <= LIMITS.wide:
         yield Sign(f"at the first evaluations there was no gap ({gap.words})", -STRONG)
     losses = [series.finite().values for series in validation_losses(worse.run)]
-    if losses and len(losses[0]) > 5 and noise_level(losses[0]) > LIMITS.erratic * abs(float(np.median(losses[0]))):
+    if not losses or len(losses[0]) < LIMITS.judged:
+        return
+    if noise_level(losses[0]) > LIMITS.erratic * abs(float(np.median(losses[0]))):
         yield Sign("evaluations jump from one to the next", HINT)
 
 
