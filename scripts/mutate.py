@@ -4,8 +4,8 @@
     .venv/bin/python scripts/mutate.py src/bedside/rules/overfitting.py --only number
 
 A survivor is a number, a comparison or a sign that nothing holds in place: write the test just above and just below it,
-remove it if nothing depends on it, or leave it if both ways are right. Each change is judged by the tests of the file
-and of the files that import it. Needs `fork`, so not Windows.
+remove it if nothing depends on it, or leave it if both ways are right. Each change is judged by the tests of the file,
+with --wide by those of the files that import it as well. Needs `fork`, so not Windows.
 """
 
 from __future__ import annotations
@@ -94,29 +94,46 @@ def mutated(path: Path, place: int, choice: int) -> tuple[str, str]:
     return text, f"{path.relative_to(ROOT)}:{getattr(target, 'lineno', 0)}: {before}  ->  {after}"
 
 
-def tests_of(path: Path) -> list[str]:
-    """Its examples, the tests that mirror it, the tests that import it, and those that mirror its importers."""
+def tests_of(path: Path, imported: dict[Path, set[tuple[str, str]]]) -> tuple[list[str], list[str]]:
+    """Its examples, the tests that mirror it and those that import it; and the tests that mirror its importers."""
     source, tests = ROOT / "src" / "bedside", ROOT / "tests"
     module = ".".join(["bedside", *path.relative_to(source).with_suffix("").parts]).removesuffix(".__init__")
     names = {each.name for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    package = {(module.rpartition(".")[0], name) for name in names}
 
     def mirror(file: Path) -> Path:
         folder = tests / file.parent.relative_to(source)
         return folder if file.stem == "__init__" else folder / f"test_{file.name}"
 
-    def imports(other: Path) -> bool:
-        every = (each for each in ast.walk(ast.parse(other.read_text())) if isinstance(each, ast.ImportFrom))
-        return any(
-            each.module == module
-            or (each.module == module.rpartition(".")[0] and names & {alias.name for alias in each.names})
-            for each in every
-        )
-
-    importers = [each for each in sorted(source.rglob("*.py")) if each != path and imports(each)]
-    found = [mirror(path), *filter(imports, sorted(tests.rglob("test_*.py"))), *map(mirror, importers)]
+    users = [file for file, used in imported.items() if used & package or module in {name for name, _ in used}]
+    near = [mirror(path), *(each for each in users if tests in each.parents)]
+    own = mirror(path).exists()  # then a package that hands it on has nothing to add
+    far = [mirror(each) for each in users if source in each.parents and not (own and each.stem == "__init__")]
     examples = [f"tests/test_doctests.py::test_the_examples_of[{module}]"] if ">>> " in path.read_text() else []
-    known = [str(each.relative_to(ROOT)) for each in found if each.exists() and each != tests]
-    return [*examples, *dict.fromkeys(known)]
+    near_by, further = (
+        [str(each.relative_to(ROOT)) for each in dict.fromkeys(every) if each.exists() and each != tests]
+        for every in (near, far)
+    )
+    return ([*examples, *near_by], [each for each in further if each not in near_by]) if near_by else (further, [])
+
+
+def all_imports() -> dict[Path, set[tuple[str, str]]]:
+    """What each file of the package and of its tests imports: (module, name)."""
+    files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "src").rglob("*.py"))]
+    nodes = {file: ast.walk(ast.parse(file.read_text(encoding="utf-8"))) for file in files}
+    return {
+        file: {
+            (each.module or "", alias.name)
+            for each in found
+            if isinstance(each, ast.ImportFrom)
+            for alias in each.names
+        }
+        for file, found in nodes.items()
+    }
+
+
+def passed(tests: tuple[list[str], ...], without: list[str], seconds: int) -> bool:
+    return any(tests) and all(passes(each, without, seconds) for each in tests if each)
 
 
 def passes(tests: list[str], without: list[str], seconds: int) -> bool:
@@ -149,6 +166,7 @@ def main() -> None:
     parser.add_argument("--only", help="number, comparison, and/or, min/max, sign, condition or result")
     parser.add_argument("--without", action="append", default=[], help="a test file or test that is too slow")
     parser.add_argument("--seconds", type=int, default=120, help="for the tests of one change; longer is noticed")
+    parser.add_argument("--wide", action="store_true", help="judge survivors by the tests of the importers as well")
     chosen = parser.parse_args()
     files = [each for path in chosen.paths for each in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
     every = [each for path in files for each in mutations(path.resolve(), chosen.only)]
@@ -158,14 +176,16 @@ def main() -> None:
         with suppress(ImportError):
             importlib.import_module(guest)
     gc.freeze()
-    began, survivors, tests = time.monotonic(), 0, {path: tests_of(path) for path in dict.fromkeys(m[0] for m in every)}
+    imported = all_imports()
+    began, survivors = time.monotonic(), 0
+    tests = {path: tests_of(path, imported)[: 1 + chosen.wide] for path in {each[0] for each in every}}
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "__pycache__"))
         compileall.compile_dir(f"{folder}/src", quiet=2)
         os.chdir(folder)
         changed = [mutated(*each) for each in every]  # before anybody edits the tree
-        sound = {path for path in tests if tests[path] and passes(tests[path], chosen.without, 5 * chosen.seconds)}
-        for path in tests.keys() - sound:
+        sound = {path for path in tests if passed(tests[path], chosen.without, 5 * chosen.seconds)}
+        for path in sorted(tests.keys() - sound):
             print(f"{path.relative_to(ROOT)}: not tried, for its tests fail as it is, or there are none")
         for (path, *_), (text, said) in zip(every, changed, strict=True):
             if path not in sound:
@@ -175,7 +195,7 @@ def main() -> None:
             here.write_text(text, encoding="utf-8")
             for old in here.parent.glob(f"__pycache__/{here.stem}.*"):
                 old.unlink()
-            if passes(tests[path], chosen.without, chosen.seconds):
+            if passed(tests[path], chosen.without, chosen.seconds):
                 survivors += 1
                 print(said, flush=True)
             here.write_text(original, encoding="utf-8")

@@ -282,7 +282,53 @@ def test_a_share_of_explained_variance_that_is_never_above_zero_leaves_it_open()
 
 def test_a_code_that_carries_nothing_leaves_it_open():
     fall = 4.7 + 7 * np.exp(-np.arange(40) / 5)
-    for left, word in ((1e-4, "unclear"), (0.8, "healthy")):
+    for left, word in ((1e-4, "unclear"), (6e-4, "unclear"), (2e-3, "healthy"), (0.8, "healthy")):
         parts = {"train/recon": fall, "train/kl": left + 0.03 * np.exp(-np.arange(40) / 5)}
         assert judged(a_run(loss=fall, val_loss=fall, **parts)).word == word
     assert judged(a_run(loss=fall, val_loss=fall, **{"train/kl": np.full(40, 1e-4)})).word == "healthy"
+
+
+@pytest.mark.parametrize(("readings", "word"), [(9, "healthy"), (11, "unclear")])
+def test_ten_epochs_are_enough_to_see_that_nothing_was_won_since_the_first(readings, word):
+    run = a_run(val_loss=np.r_[0.155, np.full(readings - 1, 0.146)])
+    run.axis = "epoch"
+    assert judged(run).word == word
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.7, "unclear"), (0.9, "healthy")])
+def test_a_loss_that_was_logged_for_four_fifths_of_the_run_covers_it(share, word):
+    logged = int(share * STEPS)
+    loss = Series("loss", "", np.arange(logged), falling(steps=logged))
+    assert judged(a_run(loss=loss, lr=Series("lr", "", np.arange(STEPS), np.full(STEPS, 0.1)))).word == word
+
+
+def test_epochs_that_won_a_third_at_once_have_learned():
+    at_once = np.r_[0.3, np.full(24, 0.2)] + 1e-6 * np.arange(25)
+    assert judged(a_run(loss=at_once, val_loss=at_once - 0.004)).word == "healthy"
+
+
+@pytest.mark.parametrize(("late", "word"), [(0.05, "unclear"), (0.2, "healthy")])
+def test_a_tenth_of_what_was_won_in_the_second_half_is_slow_and_less_is_dead(late, word):
+    won = 0.009
+    half = np.r_[0.155, np.full(12, 0.155 - (1 - late) * won), np.full(12, 0.155 - won)]
+    assert judged(a_run(loss=half, val_loss=half)).word == word
+
+
+@pytest.mark.parametrize(("readings", "word"), [(15, "healthy"), (25, "unclear")])
+def test_a_learning_rate_of_a_few_readings_may_be_in_its_first_minutes(readings, word):
+    rate = Series("lr", "", np.linspace(0, STEPS - 1, readings).astype(int), np.linspace(1e-6, 3e-4, readings))
+    assert judged(a_run(loss=falling(), lr=rate)).word == word
+
+
+def test_of_several_alarms_on_trial_the_surest_is_the_doubt():
+    alarms = [
+        Finding("AAA101", "a", Severity.WARNING, f"{said}.", sure, 0, 9, preview=True)
+        for said, sure in (("One", 0.5), ("Two", 0.8), ("Three", 0.6))
+    ]
+    assert judged(a_run(loss=falling()), alarms).reason == "A rule on trial says: Two."
+
+
+def test_a_run_in_which_anything_improved_has_shown_that_it_learned():
+    still = noisy([2.0] * STEPS, 0.001)
+    assert judged(a_run(loss=still, val_accuracy=np.linspace(0.3, 0.6, 20))).word == "healthy"
+    assert judged(a_run(loss=still, val_accuracy=noisy([0.3] * 20, 0.001))).word == "unclear"

@@ -23,6 +23,7 @@ from bedside.record.series import Series
 
 WORDS = frozenset({"accuracy", "acc", "top1"})
 NEAR_A_GUESS = 0.03  # of ln K: an untrained head, or one that only knows how frequent the classes are, is off by that
+HALF_RIGHT = 0.5  # of the answers
 LUCK = 0.25  # of 1/K: accuracies of guesses on a few hundred examples scatter by as much
 LUCK_AT_LEAST = 0.06  # of all answers: the best of many evaluations of a few hundred examples
 MOST_CLASSES = 13.0  # ln of them: beyond 400,000 an accuracy cannot tell
@@ -92,4 +93,4 @@ def guess_level(run: Run, loss: float) -> Chance | None:
 
 def leaves_room(run: Run, loss: float) -> bool:
     """Whether answers with this loss may be wrong more often than right; True as well if no answers are counted."""
-    return most_wrong(loss) >= 0.5 or not accuracies(run)
+    return most_wrong(loss) >= HALF_RIGHT or not accuracies(run)

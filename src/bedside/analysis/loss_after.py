@@ -9,6 +9,9 @@ import numpy as np
 
 from bedside.record.series import Series, Values
 
+READINGS = 5  # in a median that no single batch decides
+END = 10  # the end is the last one of so many parts
+
 
 @dataclass(frozen=True)
 class LossAfter:
@@ -28,7 +31,7 @@ def loss_after(loss: Series, step: int, *, time_to_recover: int, recent: int, ca
     An overflow is blamed on the step only if it came within `time_to_recover` readings or while the median of the
     `recent` losses before it was still above `came_down` of the level.
     """
-    level = loss.before(step + 1).median(5)  # the loss of a step is that of the weights before it
+    level = loss.before(step + 1).median(READINGS)  # the loss of a step is that of the weights before it
     after = loss.since(step + 1)
     if not after or not math.isfinite(level):
         return None
@@ -37,7 +40,7 @@ def loss_after(loss: Series, step: int, *, time_to_recover: int, recent: int, ca
     return LossAfter(
         level=level,
         peak=float(smooth.max()) if len(smooth) else math.inf,
-        end=float(np.median(finite[-max(5, len(finite) // 10) :])) if len(finite) else math.inf,
+        end=float(np.median(finite[-max(READINGS, len(finite) // END) :])) if len(finite) else math.inf,
         overflowed=_overflowed(after, level, time_to_recover, recent, came_down),
         readings=len(after),
         falls_by_doubling=_falls_by_doubling(finite),

@@ -26,6 +26,7 @@ GIVEN_BACK = 0.5  # of the progress: half of what was won, as for a loss without
 NEAR = 0.33  # of what was given back: a score that close to its best was back
 NOISE = 4.0  # σ of one reading: the range of thirty readings of pure noise
 UNSETTLED = 3.0  # σ of a median of five, which the progress itself must exceed: there was something to lose
+OF_MEDIAN = 1.25 / np.sqrt(5)  # σ of one reading: that of a median of five normal ones, √(π/2 · 1/5)
 REACHED = 0.05  # of the level: a score that never gained this much had nothing to lose
 
 
@@ -53,7 +54,7 @@ def lost_score(series: Series, given_back: float = GIVEN_BACK) -> LostScore | No
     turned = Series(series.vital, series.owner, finite.steps, sign * finite.values)
     curve = outline(turned)
     gap, won = curve.now - curve.best, curve.progress
-    if won <= max(UNSETTLED * 1.25 * curve.noise / np.sqrt(5), REACHED * max(abs(curve.best), abs(curve.start))):
+    if won <= max(UNSETTLED * OF_MEDIAN * curve.noise, REACHED * max(abs(curve.best), abs(curve.start))):
         return None
     if gap < given_back * won or gap <= NOISE * curve.noise:
         return None

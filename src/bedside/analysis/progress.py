@@ -15,6 +15,7 @@ from bedside.analysis.statistics import outline
 from bedside.record.run import Run
 
 FEWEST_LOSSES = 20  # finite losses: fewer have no outline
+MOSTLY_LOST = 0.5  # of the losses are finite: with fewer, nothing was won
 SOLVED = 1e-3  # of the first loss: what is left is rounding, or nearly so
 GONE = 1e-3  # of the first gradients: nothing pulls any more
 
@@ -26,7 +27,7 @@ def share_of_loss_won(run: Run) -> float:
     finite = losses.finite()
     if len(finite) < FEWEST_LOSSES:
         return math.nan
-    if len(finite) < 0.5 * len(losses):
+    if len(finite) < MOSTLY_LOST * len(losses):
         return 0.0
     curve = outline(finite)
     if sits_on_a_guess(run.config, curve.now) is not None:

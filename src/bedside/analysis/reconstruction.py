@@ -9,6 +9,7 @@ from bedside.record.vocabulary import RECONSTRUCTION_VARIATION
 
 READINGS = 40  # ten for each quarter of the run
 GROWS = 1.2  # times the quarter before: training is still finding out
+BEGAN = 3.0  # times less than that: a net that begins with nearly constant outputs is judged by the limit alone
 GONE = 0.15  # of the samples' own spread; healthy autoencoders ended at 0.27 and more, one whose code is noise at 0.09
 
 
@@ -20,5 +21,4 @@ def collapsed_reconstruction_series(run: Run) -> Series | None:
     quarter = len(variation) // 4
     now, before = variation.median(quarter), variation.head(len(variation) - quarter).median(quarter)
     first = variation.head(max(3, quarter // 4)).median()
-    # A net that begins with nearly constant outputs is judged by the limit alone.
-    return variation if now < GONE and now < GROWS * before and now < max(first, GONE / 3) else None
+    return variation if now < GONE and now < GROWS * before and now < max(first, GONE / BEGAN) else None

@@ -21,6 +21,10 @@ FIRST_RISE, FIRST_RISE_SHARE = (
 )  # readings, and of them: a warm-up that counts epochs rests through its first one
 NAMED_BY = ("schedulers", "lr_scheduler_type", "lr_scheduler", "scheduler", "lr_schedule", "scheduler_type")
 NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
+RESTS = 0.2  # of the time since it was next to nothing: from then on the rate is the same, or it was on its way
+FALL, FALL_SHARE = 10, 0.02  # readings, and of them, from the peak to nothing: faster, and somebody switched it off
+LEVELS = 5  # different rates on the way down: a step-wise schedule has no more
+DIGITS = 3  # of the decimal logarithm: rates that differ by less than a quarter of a percent are one
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,14 @@ class Schedule:
         if self.vanished >= len(self.rates):
             return False
         fall = self.vanished - self.warm
-        rests = self.resting < len(self.rates) - 1 and self.resting <= self.vanished + 0.2 * (
-            len(self.rates) - self.vanished
-        )
-        return rests and fall >= max(10, 0.02 * len(self.rates)) and self.levels(self.warm, self.vanished) > 5
+        since = len(self.rates) - self.vanished
+        rests = self.resting < len(self.rates) - 1 and self.resting <= self.vanished + RESTS * since
+        enough = max(FALL, FALL_SHARE * len(self.rates))
+        return rests and fall >= enough and self.levels(self.warm, self.vanished) > LEVELS
 
     def levels(self, start: int, stop: int) -> int:
         """How many different rates there are between two readings: a cosine has many, a step-wise schedule few."""
-        return len(np.unique(np.round(np.log10(np.maximum(self.rates.values[start:stop], 1e-30)), 3)))
+        return len(np.unique(np.round(np.log10(np.maximum(self.rates.values[start:stop], 1e-30)), DIGITS)))
 
 
 def planned_steps(run: Run) -> int:
@@ -121,4 +125,4 @@ def schedule_is_over(run: Run) -> bool:
     schedule = read_schedule(run)
     if schedule is None or len(schedule.rates) < MIN_RATES:
         return False
-    return schedule.rates.last <= OVER * schedule.peak and schedule.levels(schedule.warm, len(schedule.rates)) > 5
+    return schedule.rates.last <= OVER * schedule.peak and schedule.levels(schedule.warm, len(schedule.rates)) > LEVELS

@@ -25,6 +25,9 @@ EVALUATIONS = 8  # that make a habit: of fewer, a half may repeat by chance
 SAME_ANSWER = 0.4  # of the evaluations share one accuracy to the last digit: of a network that changes, a tenth do
 FEW_RIGHT = 0.5  # of all answers: above it an accuracy may rest, and repeat, because the task is done
 BLIND = 0.06  # of a full score, either side of what a blind guess has: what a few hundred examples scatter by
+# How sure each sign makes us, from a level that is known to a mere habit: a loss may be new data, a rate a warm-up.
+KNOWN_LEVEL, CONFIRMED_LEVEL, FAMILIAR_LEVEL = 0.95, 0.85, 0.8  # by settings, by an accuracy too, by the value alone
+NO_STEPS, NO_SCORE, MANY_EPOCHS, WHOLE_SCHEDULE = 0.9, 0.8, 0.75, 0.7
 # What a score is for a guess that knows nothing: correlations and shares of explained variance 0, areas a half.
 BLIND_LEVELS = {0.0: frozenset("r2 pearson spearman spearmanr mcc matthews kappa correlation corr".split())}
 BLIND_LEVELS[0.5] = frozenset("auc auroc roc".split())
@@ -43,21 +46,22 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     signs: list[Sign] = []
     chance = guess_level(run, now)
     if chance is not None:
-        signs.append(Sign(f"which is chance ({chance})", 0.95 if chance.known else 0.85 if chance.confirmed else 0.8))
+        sure = KNOWN_LEVEL if chance.known else CONFIRMED_LEVEL if chance.confirmed else FAMILIAR_LEVEL
+        signs.append(Sign(f"which is chance ({chance})", sure))
     rate = run.series("lr").median()
     if rate <= LEARNING_RATE:
-        signs.append(Sign(f"at a learning rate of {number(rate)}", 0.9))
+        signs.append(Sign(f"at a learning rate of {number(rate)}", NO_STEPS))
     update = run.series("relative_update_norm").median()
     if update < UPDATE:
-        signs.append(Sign(f"with updates of {number(update)} of the weights", 0.9))
+        signs.append(Sign(f"with updates of {number(update)} of the weights", NO_STEPS))
     low = low_metric(run) or blind_score(run) or one_answer(run)
     if low:
-        signs.append(Sign(low, 0.8))
+        signs.append(Sign(low, NO_SCORE))
     passes = epochs(run)
     if passes >= EPOCHS:
-        signs.append(Sign(f"after {number(passes)} epochs", 0.75))
+        signs.append(Sign(f"after {number(passes)} epochs", MANY_EPOCHS))
     if schedule_is_over(run) and now >= UNTRAINED:
-        signs.append(Sign("though its learning rate went all the way up and down", 0.7))
+        signs.append(Sign("though its learning rate went all the way up and down", WHOLE_SCHEDULE))
     return sorted(signs, key=lambda sign: -sign.sure)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bedside.record.series import Series
 
+CLOSE = 0.75  # of the usual distance: readings nearer than that were taken more closely
 FEWEST_READINGS = 5  # readings that make a median of their own; with fewer, the early ones are all there is to judge by
 
 
@@ -64,7 +65,7 @@ def _thinned(series: Series) -> Series:
     usual = order[int(np.searchsorted(np.cumsum(order), order.sum() / 2))]  # by length: half of the time has such gaps
     if usual <= 2 * order[0]:
         return series
-    steps, apart = series.steps.tolist(), 0.75 * float(usual)
+    steps, apart = series.steps.tolist(), CLOSE * float(usual)
     kept = [len(series) - 1]
     for index in range(len(series) - 2, -1, -1):
         if steps[kept[-1]] - steps[index] >= apart:

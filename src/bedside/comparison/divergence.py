@@ -31,6 +31,7 @@ class Limits:
     given: float = 0.01  # of a learning rate or a threshold: people set them, and they have no noise
     stays: float = 0.8  # of the places after it: noise may close the gap now and then
     final: float = 0.1  # of the places, at the end: what is over by then was not a divergence
+    tail: float = 0.02  # of the readings, at either end: spikes do not make the range of a curve
     equal: float = 1e-6  # relative: float32 holds no more
     apart: float = 0.01  # relative: what stays below it is rounding that adds up
 
@@ -119,7 +120,7 @@ def _distance(vital: str, left: Values, right: Values) -> tuple[Values, float]:
         least = LIMITS.share
     else:
         every = np.concatenate([left, right])
-        low, high = np.quantile(every, [0.02, 0.98])
+        low, high = np.quantile(every, [LIMITS.tail, 1 - LIMITS.tail])
         # A loss that is flat may be so at any level; of what is not a loss, the level is the scale.
         judged = "loss" in vital or vital.startswith("val/")
         least = float(LIMITS.level * (high - low) if judged else LIMITS.other * max(high - low, abs(np.median(every))))

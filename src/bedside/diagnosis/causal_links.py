@@ -1,4 +1,4 @@
-"""Which finding brings about which, and why: data that `causes.py` reads to tell one story.
+"""Which finding brings about which, and why: data that `story.py` reads to tell one story.
 
 A link is used when both findings are there and the cause did not begin after its effect. Causes are listed in the
 order in which a run goes wrong: the loop and the data, the schedule, the steps, gradients and weights, the loss, and

@@ -79,11 +79,12 @@ def _schedule(run: Run) -> Iterator[Change]:
     values, steps = rates.values, rates.steps
     peak = float(values.max())
     warm = int(np.flatnonzero(values >= PEAK * peak)[0])
-    if warm >= FEW_STEPS and values[0] < peak / STEP and bool((np.diff(values[: warm + 1]) >= 0).all()):
+    only_rose = bool((np.diff(values[: warm + 1]) >= 0).all())
+    if warm >= FEW_STEPS and values[0] < peak / STEP and only_rose:
         yield Change(int(steps[warm]), "warm-up", f"warm-up ended (lr {number(peak)})")
     before, after = values[:-1], values[1:]
     for i in np.flatnonzero((after * STEP <= before) | (after >= before * STEP)):
-        if i >= warm:
+        if i >= warm or not only_rose:  # the steps of a warm-up are part of it
             verb = "fell" if after[i] < before[i] else "rose"
             said = f"the learning rate {verb} from {number(before[i])} to {number(after[i])}"
             yield Change(int(steps[i + 1]), f"rate {verb}", said)

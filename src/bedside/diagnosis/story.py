@@ -1,8 +1,8 @@
 """One story out of many findings: which brought about which, and which one to tell first.
 
-The table in `links.py` says what can cause what. Two findings are joined by it when the cause did not begin after its
-effect, give or take the slack with which rules date things. The finding that explains most of what is wrong is
-primary; its consequences are folded beneath it by the reports.
+The table in `causal_links.py` says what can cause what. Two findings are joined by it when the cause did not begin
+after its effect, give or take the slack with which rules date things. The finding that explains most of what is wrong
+is primary; its consequences are folded beneath it by the reports.
 """
 
 from __future__ import annotations

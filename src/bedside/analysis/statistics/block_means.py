@@ -11,6 +11,7 @@ from bedside.record.median import median, medians
 from bedside.record.series import Series, Steps, Values
 
 FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory looks like the curve's own shape anyway
+MEMORY = 1.5  # readings of autocorrelation time: white noise is estimated below it
 MOST_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
 
 
@@ -47,7 +48,7 @@ def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = Non
         return Blocks(np.empty(0, np.int64), np.empty(0, np.int64), nothing, nothing, size or 1)
     if size is None:
         memory = autocorrelation_time(finite.values)
-        independent = int(np.ceil(2 * memory)) if memory > 1.5 else 1
+        independent = int(np.ceil(2 * memory)) if memory > MEMORY else 1
         size = max(-(-n // most), min(independent, n // FEWEST_BLOCKS))
     size = max(1, min(size, n))
     starts = np.arange(n % size, n, size)

@@ -10,6 +10,7 @@ import numpy as np
 from bedside.analysis.statistics.noise import mad, noise_level
 from bedside.record.series import Values
 
+ONE_IN_A_HUNDRED = 2.6  # standard errors above the law of the iterated logarithm: the 99 % quantile of one split
 FEWEST_READINGS = 3  # readings on either side: two could be one wild reading and its neighbour
 
 
@@ -53,7 +54,7 @@ def change_points(
     if noise <= 0:
         noise = 1e-12 * max(1.0, float(np.abs(values).max()))
     if threshold is None:
-        threshold = math.sqrt(2 * math.log(max(3.0, math.log(len(values))))) + 2.6
+        threshold = math.sqrt(2 * math.log(max(3.0, math.log(len(values))))) + ONE_IN_A_HUNDRED
     found: list[int] = []
     open_ = [(0, len(values))]
     while open_:

@@ -29,6 +29,7 @@ NEARLY = 0.8  # of the highest return: the first one this high is the period
 FEW_PERIODS = 1.4  # over the root of how many periods there are: noise that remembers makes a few by chance
 MIN_PERIODS = 5  # in the stretch: fewer are the shape of the curve
 MIN_READINGS = 40  # eight of the shortest swings that are not a zigzag
+SPIKE = 99  # percentile of the distances from the slow shape: what is beyond it is cut off
 HIGH, LOW = 95, 5  # percentiles between which the swing is measured: one spike is not a height
 
 
@@ -47,7 +48,7 @@ def cycle(values: Values) -> Cycle | None:
     if n < MIN_READINGS:
         return None
     rest = values - _slow_shape(values)
-    limit = np.percentile(np.abs(rest), 99)
+    limit = np.percentile(np.abs(rest), SPIKE)
     rest = np.clip(rest, -limit, limit)
     rest = rest - rest.mean()
     power = float((rest**2).sum())

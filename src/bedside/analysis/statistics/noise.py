@@ -14,6 +14,7 @@ MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation
 KNOTS = 8  # the slow shape taken out before looking for memory: enough for a curve, too few for its noise
 FEWEST_WITH_MEMORY = 8  # readings of a quarter: fewer have no autocorrelation to speak of
+WILD, RESIDUAL = 5.0, 3.0  # σ of the readings, and of what is left without the slope: what is further out is pulled in
 FEWEST_AT_A_KNOT = 5  # a median of five ignores two wild readings
 
 
@@ -68,14 +69,14 @@ def _memory(values: Values) -> float:
     """1 + 2 Σ ρ(k), up to the lag at which ρ is within noise of zero."""
     n = len(values)
     places = np.arange(n) - (n - 1) / 2
-    middle, reach = median(values), 5 * mad(values)
+    middle, reach = median(values), WILD * mad(values)
     values = np.clip(values, middle - reach, middle + reach)
     residual = values - values.mean()
     residual = residual - places * float(places @ residual) / float(places @ places)
     spread = mad(residual)
     if spread == 0.0:
         return 1.0
-    residual = np.clip(residual / spread, -3, 3)
+    residual = np.clip(residual / spread, -RESIDUAL, RESIDUAL)
     residual = residual - residual.mean()
     size = 1 << (2 * n - 1).bit_length()
     correlation = np.fft.irfft(np.abs(np.fft.rfft(residual, size)) ** 2, size)[: n // 2]
