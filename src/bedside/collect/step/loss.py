@@ -24,7 +24,7 @@ from bedside.collect.reading.device_queue import on_cpu, reading
 from bedside.collect.step.loss_parts import Origin, origin_of
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
-LEARNING_BACKWARDS = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
+LEARNING_BACKWARDS = 30  # backwards that are looked at closely: with all probes, and for a division of the loss
 ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
 MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 

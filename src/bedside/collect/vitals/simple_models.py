@@ -29,6 +29,7 @@ ROWS = 128  # of a batch: examples from four batches at least
 COLUMNS = 256  # of an input, spread over it: what they cost is the square of the examples times this
 RIDGES = (0.01, 0.1, 1.0)  # of the mean square of an example
 NEIGHBOURS = 5
+FIT_SECONDS = 0.01  # that fitting takes (measured: 8 to 14 ms): it waits until the run is long enough, or over
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 MOST_TARGETS = 8  # numbers for each example
 
@@ -44,7 +45,7 @@ class SimpleModels(Collector):
         self._due = False
         self._batch: Tensor | None = None
         self._classes = 0  # of the labels; 0 where the target is numbers
-        self._kept: list[tuple[Tensor, Tensor]] = []
+        self._kept: list[tuple[Tensor, Tensor]] = []  # until there are enough
         self._done = False
         self._error: Tensor | None = None
         self._errors: list[tuple[int, PendingValue]] = []
@@ -73,7 +74,7 @@ class SimpleModels(Collector):
 
     def _look(self, batch: Tensor, wanted: Tensor, classes: int, error: Tensor) -> None:
         self._due, self._error = False, error
-        if self._done:
+        if self._done or self._has_enough:
             return
         table = features(batch[:ROWS])
         if classes != self._classes or (self._kept and self._kept[0][0].shape[1] != table.shape[1]):
@@ -85,11 +86,22 @@ class SimpleModels(Collector):
         if self._error is not None:
             self._errors.append((step, self.queue.put(self._error.reshape(1))))
             self._error = None
-        if not self._done and sum(len(rows) for rows, _ in self._kept) >= EXAMPLES:
-            self._done = True
-            columns, wanted = (torch.cat(each)[:EXAMPLES] for each in zip(*self._kept, strict=True))
-            self._kept = []
-            self._fitted = self.queue.put(tried(columns, wanted, self._classes))
+        if self._has_enough and self.context.affords(FIT_SECONDS):
+            self._fit()
+
+    def end(self) -> None:
+        if self._has_enough:
+            self._fit()
+
+    @property
+    def _has_enough(self) -> bool:
+        return sum(len(rows) for rows, _ in self._kept) >= EXAMPLES
+
+    def _fit(self) -> None:
+        self._done = True
+        columns, wanted = (torch.cat(each)[:EXAMPLES] for each in zip(*self._kept, strict=True))
+        self._kept = []
+        self._fitted = self.queue.put(tried(columns, wanted, self._classes))
 
     def rows(self) -> Iterable[RowSet]:
         errors, self._errors = self._errors, []
