@@ -303,11 +303,11 @@ class Accumulation:
             return float("nan"), None
         if self.known_as:
             return sum(values) / (count if self.known_as == "mean" else 1), True
-        if count > 1 and _are_shares(count, divisors):
-            return sum(values), True
-        divisor = self._divisor(count, divisors)
+        divisor = self._divisor(count, divisors)  # asked first: equal shares are also a divisor that is seen to fit
         if divisor is not None:
             return sum(values) * divisor / count, True
+        if count > 1 and _are_shares(count, divisors):
+            return sum(values), True
         return sum(values) / count, (False if count > 1 else None)
 
     def _divisor(self, count: int, divisors: Sequence[Divisors]) -> float | None:
