@@ -48,6 +48,6 @@ def test_files_that_a_package_lists_exist_beside_it():
         for package in (ROOT / "src/bedside").rglob("__init__.py")
         for name in re.findall(r"^    (\w+\.py)  ", package.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert len(listed) > 50
+    assert len(listed) > 10
     missing = [f"{package.parent.name}/{name}" for package, name in listed if not (package.parent / name).exists()]
     assert not missing
