@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.incident.folder import Series, find, read, read_vitals
-from bedside.incident.nested import unpack
+from bedside.incident.serialisation import unpack
 from bedside.wording import count, plural
 
 if TYPE_CHECKING:

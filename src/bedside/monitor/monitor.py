@@ -54,7 +54,7 @@ from bedside.monitor.safeguards import called_by_user
 from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
-from bedside.sinks.ending import ending_of
+from bedside.sinks.final_report import ending_of
 from bedside.sinks.forwarding import Forwarding
 from bedside.sinks.sink import Ending, Sink
 
