@@ -163,6 +163,8 @@ def test_a_loss_that_was_logged_for_the_first_part_only_is_unclear():
 def test_a_policy_loss_needs_a_score():
     loss = np.random.default_rng(0).standard_normal(STEPS)
     assert "not meant to fall" in judged(a_run(loss=loss, approx_kl=0.01)).reason
+    assert "reward" in judged(a_run(loss=loss, approx_kl=0.01)).settled_by
+    assert "distance" in judged(a_run(loss=loss, config={"objective": "score"})).settled_by
     rewarded = a_run(loss=loss, approx_kl=0.01, reward=noisy(np.linspace(0.1, 0.9, STEPS), 0.1))
     assert judged(rewarded).word == "healthy"
 

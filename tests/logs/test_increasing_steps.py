@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bedside.logs.increasing_steps import straighten
 from bedside.logs.log import Log
-from bedside.logs.within_epoch import over_the_run
+from bedside.logs.steps_within_epoch import over_the_run
 
 
 def a_log(steps, values=None, axis="step"):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
+from bedside.analysis.losses import SCORE
 from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.analysis.untrained_signs import blind_score
 from bedside.diagnosis.learned import Curve, Learned
@@ -85,10 +86,13 @@ def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
         return None
     readings, least = len(learned.run.loss), learned.limits
     if not learned.meant_to_fall:
+        run = learned.run
+        players = len(run.owners("loss")) > 1 or run.config.get("objective") == SCORE
+        log = "a distance of what it makes from the data: monitor.log(fid=…)" if players else "monitor.log(reward=…)"
         return Verdict(
             "unclear",
             "The loss of this run is not meant to fall, and no score was logged that is meant to rise.",
-            "Log what should improve: monitor.log(reward=…).",
+            f"Log what should improve{',' if players else ':'} {log}.",
         )
     had = f"{plural(readings, 'reading')} of the loss" if readings else "no loss"
     return Verdict(

@@ -17,11 +17,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from bedside.errors import BedsideError
-from bedside.live.judging import compared, rule_list
-from bedside.live.reading import index, opened, panel_data, series_data
+from bedside.live.run_data import index, opened, panel_data, series_data
 from bedside.live.runs import Runs
 from bedside.live.security import Security
 from bedside.live.served_folder import Folder
+from bedside.live.verdicts import compared, rule_list
 from bedside.logs import RunFiles
 from bedside.report.instruments.panel import SECTIONS
 from bedside.report.standalone import static
@@ -33,7 +33,7 @@ PAGE = (
     '<body><div id="app"></div><noscript>The live page needs JavaScript; <code>bedside watch RUN</code> shows a run in '
     'a terminal.</noscript><script src="app.js"></script></body></html>\n'
 )
-MOST_COMPARED = 12  # runs on one chart
+MAX_COMPARED = 12  # runs on one chart
 
 
 def make_app(
@@ -140,7 +140,7 @@ class _Routes:
 
     async def compare(self, request: Request) -> Response:
         """Several runs on one axis, and where the others diverge from the first."""
-        names = request.query_params.getlist("run")[:MOST_COMPARED]
+        names = request.query_params.getlist("run")[:MAX_COMPARED]
         runs = [(found, name) for name in names if (found := self._runs.folder.run(name)) is not None]
         if len(runs) < 2:
             return JSONResponse({"error": "Choose two runs or more."}, 422)

@@ -10,9 +10,9 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from typing import Any
 
 from bedside.live.feed import Feed
-from bedside.live.judging import judged
-from bedside.live.reading import opened
+from bedside.live.run_data import opened
 from bedside.live.served_folder import Folder, modified, signature
+from bedside.live.verdicts import judged
 from bedside.logs import RunFiles
 from bedside.report.instruments import instrument
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from bedside.naming.metric_names import METRICS, read_name
-from bedside.naming.words import Name
+from bedside.naming.name_parts import Name
 from bedside.record.run import Key
 
 OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")

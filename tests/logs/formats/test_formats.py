@@ -130,7 +130,7 @@ def test_an_mlflow_database_whose_metrics_are_a_view_of_endless_rows_ends(tmp_pa
 
 
 def test_a_zip_bomb_is_cut_off(tmp_path, monkeypatch):
-    monkeypatch.setattr("bedside.logs.formats.comet.MOST_BYTES", 2**20)
+    monkeypatch.setattr("bedside.logs.formats.comet.MAX_BYTES", 2**20)
     path = tmp_path / "comet.zip"
     message = {"type": "metric_msg", "payload": {"metric": {"metricName": "loss", "metricValue": 1.0, "step": 1}}}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

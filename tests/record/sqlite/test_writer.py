@@ -299,8 +299,8 @@ def test_steps_that_come_late_or_again_find_their_place(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_a_commit_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "MOST_BYTES_IN_A_BLOCK", 100)
-    monkeypatch.setattr(blocks_module, "MOST_BYTES_IN_A_BLOCK", 100)
+    monkeypatch.setattr(store_module, "MAX_BYTES_IN_A_BLOCK", 100)
+    monkeypatch.setattr(blocks_module, "MAX_BYTES_IN_A_BLOCK", 100)
     store = Store.create(tmp_path)
     scalars = store.declare("scalars", LOSS_AND_LR, "f8")
     write(store, scalars, 0, np.ones((20, 2)))

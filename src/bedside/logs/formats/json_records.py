@@ -20,10 +20,10 @@ from bedside.logs.split_files import read_by_split
 from bedside.logs.step_axis import axis_of, find_axis
 from bedside.naming.axes import AXES, plain
 from bedside.naming.metric_names import read_name
-from bedside.naming.words import SPLITS
+from bedside.naming.name_parts import SPLITS
 
-LONGEST_LINE = 2**22
-MOST_BYTES = 2**28
+MAX_LINE_LENGTH = 2**22
+MAX_BYTES = 2**28
 DEEPEST = 3
 STATISTICS = {"mean", "std", "var", "num", "count", "min", "max", "median", "sum"}  # of one metric, as StyleGAN logs it
 SAYS_SPLIT = ("mode", "split", "phase", "stage", "subset")  # MMDetection: `"mode": "val"`
@@ -68,7 +68,7 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
         yield from _list(path)
         return
     with open(path, encoding=encoding_of(path), errors="replace") as file:
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_LENGTH):
             if not line.strip():
                 continue
             try:
@@ -80,7 +80,7 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
 
 def _list(path: Path) -> Iterator[Mapping[str, Any] | None]:
     try:
-        found = json.loads(text_of(path, MOST_BYTES))
+        found = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if not isinstance(found, list):

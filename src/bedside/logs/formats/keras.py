@@ -16,7 +16,7 @@ from bedside.logs.numbers import number
 from bedside.logs.step_axis import find_axis
 from bedside.naming.metric_names import read_name
 
-MOST_BYTES = 2**28
+MAX_BYTES = 2**28
 _HISTORY = re.compile(
     rb'\s*\{\s*(?:"[^"]{1,200}"\s*:\s*\{\s*){0,2}"[^"]{1,200}"\s*:\s*\[\s*[-\d.NI]'
 )  # {"loss": [0.5, …
@@ -42,7 +42,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def _history(path: Path) -> Log:
     try:
-        found = json.loads(text_of(path, MOST_BYTES))
+        found = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if isinstance(found, dict) and isinstance(found.get("history"), dict):

@@ -14,7 +14,7 @@ from bedside.record.run import Event
 from bedside.record.sqlite.blocks import last_key, last_time
 from bedside.record.sqlite.schema import SEGMENT, rows_table
 
-MOST_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far more than any run has
+MAX_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far more than any run has
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def segments_of(connection: sqlite3.Connection) -> list[Segment]:
     keys = [row[0] for row in connection.execute("SELECT id FROM sparse_keys")]
     found = []
     (count,) = connection.execute("SELECT count(*) FROM segments").fetchone()
-    if count * (len(tables) + len(keys)) > MOST_LOOKS:
+    if count * (len(tables) + len(keys)) > MAX_LOOKS:
         raise ValueError(f"it claims to have been resumed {count - 1} times")
     for number, started, finished in connection.execute(
         "SELECT segment, started, finished FROM segments ORDER BY segment"

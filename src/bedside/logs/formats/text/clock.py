@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from bedside.logs.formats.text.line_numbers import LEADING, Found
+from bedside.naming.name_parts import SPLITS
 from bedside.naming.other_languages import in_english
-from bedside.naming.words import SPLITS
 
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (

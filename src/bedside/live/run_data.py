@@ -16,7 +16,7 @@ from typing import Any
 from bedside.live.served_folder import signature
 from bedside.logs import RunFiles, read_run
 from bedside.logs.formats import OWN
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.run import Key, Run
 from bedside.record.sqlite.reader import open_newest
 from bedside.report.instruments import instrument, instruments

@@ -15,11 +15,11 @@ import bedside.report  # noqa: F401  (so that answers can be put into words)
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.engine import examine
 from bedside.errors import BedsideError
-from bedside.live.reading import opened
+from bedside.live.run_data import opened
 from bedside.live.served_folder import signature, weight
 from bedside.logs import RunFiles
 from bedside.logs.formats import OWN
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Run
 from bedside.record.sqlite.reader import replay
