@@ -1,4 +1,4 @@
-"""Does a report say something that its run does not bear out? Advice without its precondition, a number of another step.
+"""Does a report say what its run does not bear out? Advice without its precondition, a number of another step.
 
 What `contradictions.py` finds by reading the report alone, this finds by looking at the run beside it.
 """
