@@ -203,7 +203,7 @@ class Monitor:
         try:
             self._categories.add(per_sample_loss, labels, lengths, mask, validating=self._validating)
         except BadOption as error:
-            raise error.at_the_door("monitor.categories(per_sample_loss, labels)") from None
+            raise error.with_call("monitor.categories(per_sample_loss, labels)") from None
         if not self._validating and self.step - self._categories_reported_at >= REPORT_CATEGORIES:
             self._report_categories()
 
