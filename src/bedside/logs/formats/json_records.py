@@ -50,7 +50,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
-    names = flat(record)
+    names = [name for name, value in flat(record).items() if not isinstance(value, list)]  # lists are whole curves
     if find_axis(names) is None:
         return False
     return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in names)
@@ -97,6 +97,8 @@ def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[st
             found[f"{prefix}{key}"] = value["mean"]
         elif isinstance(value, Mapping) and depth < DEEPEST:
             found.update(flat(value, f"{prefix}{key}/", depth + 1))
+        elif isinstance(value, list) and len(value) == 1:  # the history of a `fit` of one epoch, in a loop
+            found[f"{prefix}{key}"] = value[0]
         else:
             found[f"{prefix}{key}"] = value
     return found
