@@ -1,4 +1,4 @@
-"""model.half() and Adam as it is: in float16 the squared gradients and epsilon are zero, and the division is by nothing."""
+"""model.half() and Adam as it is: in float16 squared gradients and epsilon are zero, and the division is by nothing."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,13 @@ from torch import nn
 from strangers.sequences import reviews
 
 FAMILY = "precision"
-EXPECTS = ("underflowing-second-moment", "nonfinite-weights", "nonfinite-loss", "nonfinite-activation", "nonfinite-gradient")
+EXPECTS = (
+    "underflowing-second-moment",
+    "nonfinite-weights",
+    "nonfinite-loss",
+    "nonfinite-activation",
+    "nonfinite-gradient",
+)
 
 
 class Texts(nn.Module):

@@ -2,7 +2,6 @@
 judged by the average of all advantages, not by its own."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 FAMILY = "reinforcement"

@@ -1,4 +1,4 @@
-"""Diffusion on digits that noises with the alpha of one step where the product of all steps belongs: pictures are hardly
+"""Diffusion on digits that noises with the alpha of one step where the product of all belongs: pictures are hardly
 ever noisy, and what noise there is cannot be told from the picture."""
 
 import torch
@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 FAMILY = "generative"
-EXPECTS = ("loss-at-chance", "stalled-loss", "underfitting", "stuck-from-start")
+EXPECTS = ("unmatched-noise", "loss-at-chance", "stalled-loss", "underfitting", "stuck-from-start")
 STEPS = 80
 
 

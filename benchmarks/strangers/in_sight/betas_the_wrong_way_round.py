@@ -9,6 +9,7 @@ from strangers.common import text, windows
 
 FAMILY = "optimizer"
 EXPECTS = (
+    "stale-momentum",
     "oscillating-loss",
     "oversized-update",
     "diverging-loss",
@@ -23,7 +24,11 @@ EXPECTS = (
 class Words(nn.Module):
     def __init__(self, vocab):
         super().__init__()
-        self.embedding, self.lstm, self.head = nn.Embedding(vocab, 32), nn.LSTM(32, 96, batch_first=True), nn.Linear(96, vocab)
+        self.embedding, self.lstm, self.head = (
+            nn.Embedding(vocab, 32),
+            nn.LSTM(32, 96, batch_first=True),
+            nn.Linear(96, vocab),
+        )
 
     def forward(self, x):
         return self.head(self.lstm(self.embedding(x))[0])

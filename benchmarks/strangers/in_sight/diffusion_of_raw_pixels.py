@@ -1,5 +1,5 @@
-"""Diffusion on pictures whose pixels were never scaled (0 to 16): the noise of spread one is nothing beside them, and at
-the last step of the forward process the picture is still plainly there."""
+"""Diffusion on pictures whose pixels were never scaled (0 to 16): the noise of spread one is nothing beside them, and
+at the last step of the forward process the picture is still plainly there."""
 
 import math
 
@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 FAMILY = "generative"
-EXPECTS = ("unnormalised-input", "extreme-input", "stalled-loss", "underfitting", "loss-at-chance")
+EXPECTS = ("unmatched-noise", "unnormalised-input", "extreme-input", "stalled-loss", "underfitting", "loss-at-chance")
 STEPS = 60
 
 
@@ -23,7 +23,13 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(96, 256), nn.SiLU(), nn.Linear(256, 256), nn.SiLU(), nn.Linear(256, 256), nn.SiLU(), nn.Linear(256, 64)
+            nn.Linear(96, 256),
+            nn.SiLU(),
+            nn.Linear(256, 256),
+            nn.SiLU(),
+            nn.Linear(256, 256),
+            nn.SiLU(),
+            nn.Linear(256, 64),
         )
 
     def forward(self, x, t):

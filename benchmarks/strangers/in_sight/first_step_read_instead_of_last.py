@@ -6,7 +6,14 @@ import torch.nn.functional as F
 from torch import nn
 
 FAMILY = "recurrent"
-EXPECTS = ("loss-at-chance", "stuck-from-start", "underfitting", "stalled-loss", "nothing-generalises", "silent-parameter")
+EXPECTS = (
+    "loss-at-chance",
+    "stuck-from-start",
+    "underfitting",
+    "stalled-loss",
+    "nothing-generalises",
+    "silent-parameter",
+)
 
 
 def gestures(n, length=24):

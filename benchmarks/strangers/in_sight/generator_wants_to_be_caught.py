@@ -1,11 +1,16 @@
 """A GAN whose generator is trained on the label of fakes: it learns to make what the discriminator recognises best."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 FAMILY = "generative"
-EXPECTS = ("unbalanced-loss-parts", "worsening-metric", "collapsed-activations", "suspiciously-perfect", "runaway-weights")
+EXPECTS = (
+    "unbalanced-loss-parts",
+    "worsening-metric",
+    "collapsed-activations",
+    "suspiciously-perfect",
+    "runaway-weights",
+)
 
 
 def ring(n):

@@ -1,4 +1,4 @@
-"""A small GPT that multiplies its scores with the causal mask before the softmax: a score of zero is not minus infinity,
+"""A small GPT that multiplies its scores with the causal mask before the softmax: zero is not minus infinity,
 and every position still reads those behind it."""
 
 import math

@@ -8,7 +8,14 @@ from torch import nn
 from strangers.common import accuracy, digits
 
 FAMILY = "fine-tuning"
-EXPECTS = ("undersized-update", "oversized-update", "unmoved-parameter", "vanished-learning-rate", "stalled-loss", "underfitting")
+EXPECTS = (
+    "undersized-update",
+    "oversized-update",
+    "unmoved-parameter",
+    "vanished-learning-rate",
+    "stalled-loss",
+    "underfitting",
+)
 
 
 def main(watch, faulty):
@@ -27,10 +34,11 @@ def main(watch, faulty):
     if faulty:
         rates = rates[::-1]
     optimizer = torch.optim.SGD(
-        [{"params": layer.parameters(), "lr": 10 * rate} for layer, rate in zip(layers, rates, strict=True)], momentum=0.9
+        [{"params": layer.parameters(), "lr": 50 * rate} for layer, rate in zip(layers, rates, strict=True)],
+        momentum=0.9,
     )
     with watch(model, optimizer) as monitor:
-        for _ in range(12):
+        for _ in range(20):
             model.train()
             for idx in torch.randperm(300).split(32):
                 loss = F.cross_entropy(model(x[idx]), y[idx])

@@ -8,7 +8,15 @@ from torch import nn
 from strangers.common import accuracy, digits
 
 FAMILY = "fine-tuning"
-EXPECTS = ("dead-layer", "silent-parameter", "symmetric-units", "stuck-from-start", "stalled-loss", "underfitting", "frozen-validation")
+EXPECTS = (
+    "dead-layer",
+    "silent-parameter",
+    "symmetric-units",
+    "stuck-from-start",
+    "stalled-loss",
+    "underfitting",
+    "frozen-validation",
+)
 
 
 class LoRA(nn.Module):

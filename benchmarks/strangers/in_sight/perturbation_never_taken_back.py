@@ -8,7 +8,15 @@ from torch import nn
 from strangers.common import accuracy, digits
 
 FAMILY = "optimizer"
-EXPECTS = ("weight-jump", "stalled-loss", "oscillating-loss", "diverging-loss", "underfitting", "runaway-weights", "noisy-loss")
+EXPECTS = (
+    "weight-jump",
+    "stalled-loss",
+    "oscillating-loss",
+    "diverging-loss",
+    "underfitting",
+    "runaway-weights",
+    "noisy-loss",
+)
 
 
 def main(watch, faulty):

@@ -14,7 +14,11 @@ EXPECTS = ("vanished-learning-rate", "undersized-update", "stuck-from-start", "s
 class Net(nn.Module):
     def __init__(self, vocab):
         super().__init__()
-        self.embedding, self.gru, self.head = nn.Embedding(vocab, 32), nn.GRU(32, 96, batch_first=True), nn.Linear(96, vocab)
+        self.embedding, self.gru, self.head = (
+            nn.Embedding(vocab, 32),
+            nn.GRU(32, 96, batch_first=True),
+            nn.Linear(96, vocab),
+        )
 
     def forward(self, x):
         return self.head(self.gru(self.embedding(x))[0])

@@ -50,9 +50,6 @@ def main(watch, faulty):
             with torch.no_grad():
                 guess = model(x[val])
             monitor.log(val_loss=F.mse_loss(guess, y[val]).item())
-    if faulty:
-        forecast = guess * (high - low) + low
-    else:
-        forecast = raw[val + PAST - 7] * (guess / 4).exp()
+    forecast = guess * (high - low) + low if faulty else raw[val + PAST - 7] * (guess / 4).exp()
     truth = raw[val + PAST]
     return -((forecast - truth).abs() / truth).mean().item()

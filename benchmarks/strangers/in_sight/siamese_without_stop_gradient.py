@@ -38,7 +38,9 @@ def main(watch, faulty):
                     loss = F.mse_loss(a, b)
                 else:  # VICReg's way out: keep the spread of every dimension
                     spread = sum(F.relu(1 - (z.var(0) + 1e-4).sqrt()).mean() for z in (a, b))
-                    covariance = sum(((z - z.mean(0)).T @ (z - z.mean(0)) / 63).fill_diagonal_(0).pow(2).sum() for z in (a, b))
+                    covariance = sum(
+                        ((z - z.mean(0)).T @ (z - z.mean(0)) / 63).fill_diagonal_(0).pow(2).sum() for z in (a, b)
+                    )
                     loss = F.mse_loss(predictor(a), b) + spread + covariance / 32 / 25
                 optimizer.zero_grad()
                 loss.backward()

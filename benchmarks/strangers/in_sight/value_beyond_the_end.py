@@ -1,5 +1,5 @@
-"""Q-learning that bootstraps past the end of an episode: falling off the ice costs nothing, as what comes next is always
-worth as much as any other state."""
+"""Q-learning that bootstraps past the end of an episode: to fall costs nothing, as what comes next is always worth as
+much as any other state."""
 
 import random
 
@@ -31,7 +31,9 @@ class Poles:
 
 def main(watch, faulty):
     env, gamma = Poles(), 0.97
-    net, target = (nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)) for _ in "ab")
+    net, target = (
+        nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)) for _ in "ab"
+    )
     target.load_state_dict(net.state_dict())
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
     memory, lengths, state, length = [], [], env.reset(), 0
