@@ -54,6 +54,13 @@ def test_stays_silent_when_a_zero_initialised_head_holds_the_gradient_back_at_fi
     assert not dead_layer.check(a_run(loss=2.3, grad_norm=norms))
 
 
+def test_a_bias_is_not_dead_while_its_weight_gets_a_gradient():
+    """Two halves of a hinge loss push it up and down alike."""
+    alive = {"critic.0": 0.2, "critic.2.bias": 0, "critic.2.parametrizations.weight": 0.3}
+    assert not check(alive)
+    assert check({**alive, "critic.2.parametrizations.weight": 0})
+
+
 def test_leaves_parameters_without_any_gradient_to_silent_parameter():
     silent = Parameter("front.weight", "front", 10, gradient_steps=0, watched_steps=200)
     assert not check({"front": 0, "body": 0.2, "head": 0.3}, parameters=[silent])

@@ -19,7 +19,7 @@ COVERED = 0.5  # of the steps: a loss that was only printed at the start says no
 # write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
 SURROGATE_SIGNS = frozenset(
     "clip_ratio clipfrac approx_kl policy_loss value_loss completion_length mean_completion_length epsilon q_values "
-    "td_error".split()
+    "td_error episode_length episode_len ep_length ep_len ep_len_mean mean_episode_length".split()
 )
 GENERATED = frozenset({"fid", "kid"})
 _REWARD = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from bedside.analysis.trials import not_tried
+from bedside.analysis.skipped_trials import not_tried
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.hypotheses import differential
 from bedside.diagnosis.onset_context import with_onset_context

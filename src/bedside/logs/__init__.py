@@ -20,7 +20,7 @@ from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.formats.log_format import BROKEN, Unreadable
 from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.run import Run
 
 __all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]

@@ -37,7 +37,7 @@ from bedside.errors import is_interrupt, pass_on_interrupts
 from bedside.incident.incidents import Incidents
 from bedside.monitor.alarms import AlarmPrinter
 from bedside.monitor.flush_cycle import FlushCycle
-from bedside.monitor.resting import Resting
+from bedside.monitor.idle import IdleCheck
 from bedside.monitor.run_events import RunEvents
 from bedside.monitor.safeguards import unharmed
 
@@ -83,7 +83,7 @@ class Dispatcher:
         self._incidents = incidents
         self._scaling = Scaling(context, steps)
         self._hand_written = HandWrittenLoss()
-        self._resting = Resting(self, context.forward_hooks)
+        self._idle_check = IdleCheck(self, context.forward_hooks)
         self._rebuilt = RebuiltOptimizers(optimizers, self._adopt, self._before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
         self._handles: list[Any] = []
@@ -117,7 +117,7 @@ class Dispatcher:
 
     def _forward_begins(self, forward: Forward) -> bool:
         """Says whether it is this training's, or another thread's."""
-        self._resting.ours()
+        self._idle_check.ours()
         trains = forward.grad and not forward.validating
         if not (self._context.thread.called() if trains else self._context.thread.is_here()):
             return False
@@ -185,7 +185,7 @@ class Dispatcher:
     @unharmed
     def after_backward(self) -> None:
         ours = self.losses.after()
-        self._resting.backward_ended(ours)
+        self._idle_check.backward_ended(ours)
         self._context.forward_hooks.after_backward(ours)
         self.collectors.notify("backward_ended", ours)
         if ours:
@@ -265,7 +265,7 @@ class Dispatcher:
 
     @unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._resting.ours()
+        self._idle_check.ours()
         self._context.thread.stepped()
         self._scaling.step_begins(optimizer)
         closure = has_closure(args, kwargs)

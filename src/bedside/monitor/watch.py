@@ -120,7 +120,7 @@ def watch(
             start_live_page(monitor.run_dir)
         return monitor
     except BedsideError as error:
-        raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
+        raise error.with_call("monitor = bedside.watch(model, optimizer)") from None
     except BaseException:
         if monitor is not None:  # the caller will never have it, so nobody else could close it
             monitor.close(finished=None)

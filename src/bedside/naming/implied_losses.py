@@ -12,7 +12,7 @@ import numpy as np
 from bedside.record.run import Run
 from bedside.record.series import Series
 
-MOST_NAMES = 8  # evaluation sets that the note lists
+MAX_NAMES = 8  # evaluation sets that the note lists
 PERPLEXITIES = (("val/loss", "val/perplexity"), ("loss", "train/perplexity"))
 
 
@@ -24,7 +24,7 @@ def with_implied_losses(run: Run) -> Run:
         if len(mean := _mean(sets)):
             added.append(mean)
         if len(sets) > 1 and len(mean):
-            names = ", ".join(each.owner for each in sets[:MOST_NAMES])
+            names = ", ".join(each.owner for each in sets[:MAX_NAMES])
             notes.append(f"val/loss is the mean of {len(sets)} evaluation sets: {names}.")
     for loss, perplexity in PERPLEXITIES:
         if loss in run.vitals or not run.has(perplexity):

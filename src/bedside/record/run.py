@@ -62,6 +62,7 @@ class Run:
         notes: Sequence[str] = (),
         axis: str = "step",
         finished: bool | None = None,
+        ended: bool = False,
     ) -> None:
         self.name = name
         self.format = format
@@ -72,6 +73,7 @@ class Run:
         self.notes = tuple(notes)  # what a reader had to assume or repair: "about this log"
         self.axis = axis  # what a "step" is here: step, epoch, tokens or time
         self.finished = finished  # True: it ended by itself; None: nobody knows
+        self.ended = ended or finished is not None  # whether it was closed, however it ended
         self._loaded: dict[Key, Series] = {(s.vital, s.owner): s for s in series}
         self._keys: list[Key] = list(keys) if keys is not None else list(self._loaded)
         self._known = frozenset(self._keys)
@@ -168,6 +170,7 @@ class Run:
             notes=[*self.notes, *notes],
             axis=self.axis,
             finished=self.finished,
+            ended=self.ended,
         )
 
     def with_series(self, added: Sequence[Series], notes: Sequence[str] = ()) -> Run:
@@ -190,6 +193,7 @@ class Run:
             notes=[*self.notes, *notes],
             axis=self.axis,
             finished=self.finished,
+            ended=self.ended,
         )
 
     @property

@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 from bedside.errors import pass_on_interrupts
 
 STRUCK = "***"
-LONGEST_VALUE = 10_000  # characters of a value: what is longer is not a setting
+MAX_VALUE_LENGTH = 10_000  # characters of a value: what is longer is not a setting
 PAIR = 2  # a name and its value
 DEEPEST = 20  # levels of a configuration: what lies deeper is left out
 
@@ -83,7 +83,7 @@ def looks_secret(text: str) -> bool:
     >>> looks_secret("runs/2026-11-18/resnet50_imagenet.pt"), looks_secret("https://me:pw@host/x")
     (False, True)
     """
-    if len(text) > LONGEST_VALUE or _SHAPES.search(text):
+    if len(text) > MAX_VALUE_LENGTH or _SHAPES.search(text):
         return True
     if any(_RANDOM.fullmatch(piece) for piece in re.split(r"[-_.,:;/@&?\s'\"(){}\[\]]", text)):
         return True

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from bedside.finding import Diagnosis, Finding
 from bedside.report import presentation
 from bedside.report.comparison import summary
+from bedside.report.hypotheses import hypothesis_lines
 from bedside.report.presentation import Chapter
-from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
 from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.wording import capital, listed, number, percent, plural, printable, since, span, value, words
@@ -57,7 +57,7 @@ def _everything(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
     blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width, presentation.shown_curves(diagnosis)))]
     if whole.chapters:
         blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
-    blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
+    blocks += [list(hypothesis_lines(asked, width)) for asked in diagnosis.differential]
     blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
     blocks.append([each for note in whole.notes for each in _note(note, width)])
     blocks.append(list(_baseline(diagnosis, width)))

@@ -9,9 +9,11 @@ saturated sigmoid in low precision). Nothing in front of it can learn either, an
 back of the network still lowers the loss a little, which hides it.
 
 ## How it decides
-A leaf is dead when its norm is zero (less than `zero` of the largest) at `always` of the readings in the second half of
-the run. The place is the last dead leaf in model order: in front of it everything is cut off. When all of them are
-dead, the loss must be other than zero. Parameters that have no gradient at all are silent-parameter's business.
+A leaf is dead when its norm is zero (less than `zero` of the largest) at `always` of the readings in the second half
+of the run. A bias alone never is: while the weight beside it gets a gradient, the signal arrives and merely cancels
+out over the batch, as in a hinge loss of two equal halves. The place is the last dead leaf in model order: in front
+of it everything is cut off. When all of them are dead, the loss must be other than zero. Parameters that have no
+gradient at all are silent-parameter's business.
 
 ## When it is wrong
 Experts and branches that few batches use. Modules frozen by a learning rate of zero still have gradients.
@@ -68,7 +70,9 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
     if min(map(len, layers)) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of grad_norm per module, has {min(map(len, layers))}")
     nothing = limits.zero * max(series.finite().values.max(initial=0.0) for series in layers)
-    dead = [i for i, s in enumerate(layers) if np.mean(second_half(s).values <= nothing) >= limits.always]
+    alive = {s.owner for s in layers if np.mean(second_half(s).values <= nothing) < limits.always}
+    layers = [series for series in layers if not _cancels_out(series.owner, alive)]
+    dead = [index for index, series in enumerate(layers) if series.owner not in alive]
     everywhere = len(dead) == len(layers)
     if not dead or (everywhere and not _something_to_learn(run)):
         return
@@ -110,6 +114,12 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(scale_the_loss(run), *_advice(run, last, first)),
         severity=Severity.ERROR if cut_off else Severity.WARNING,
     )
+
+
+def _cancels_out(owner: str, alive: set[str]) -> bool:
+    """Whether it is a bias whose weight gets a gradient: the signal arrives, and sums to zero over the batch."""
+    module, _, last = owner.rpartition(".")
+    return bool(module) and last == "bias" and any(each.startswith(f"{module}.") for each in alive)
 
 
 def _something_to_learn(run: Run) -> bool:

@@ -53,7 +53,7 @@ from bedside.rules.advice import clip_gradient, go_back, learning_rate, lower_le
 from bedside.rules.base import rule
 from bedside.wording import number
 
-FEWEST_DEGREES = 4  # rates on the way up: with fewer it leapt
+MIN_DEGREES = 4  # rates on the way up: with fewer it leapt
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _learning_rate_raised(run: Run, step: int, limits: Limits) -> bool:
 def _at_the_peak(run: Run, step: int) -> bool:
     """Whether the learning rate had just been warmed up to its peak, by degrees."""
     rates = run.series("lr").finite().before(step + 1)
-    if len(np.unique(rates.values)) < FEWEST_DEGREES:
+    if len(np.unique(rates.values)) < MIN_DEGREES:
         return False
     peak = float(run.series("lr").finite().values.max())
     return rates.last > 0.9 * peak > 0 and float(rates.values[0]) < 0.5 * peak

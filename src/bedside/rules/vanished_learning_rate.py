@@ -49,7 +49,7 @@ from bedside.rules.base import rule
 from bedside.wording import number, percent
 
 FADED = 0.1  # of the peak: below it the loss slows down because of the rate, whatever is left to learn
-FEWEST_READINGS = 20  # readings that a trend needs
+MIN_READINGS = 20  # readings that a trend needs
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _still_falling(run: Run, schedule: Schedule) -> bool:
     fading = int(schedule.rates.steps[np.flatnonzero(schedule.rates.values >= FADED * schedule.peak)[-1]])
     before = run.loss.finite().before(fading + 1)
     half = before.since((before.first_step + fading) // 2) if before else before
-    return trend(half if len(half) >= FEWEST_READINGS else before).falling
+    return trend(half if len(half) >= MIN_READINGS else before).falling
 
 
 def _began_to_fall(schedule: Schedule) -> int:

@@ -61,6 +61,24 @@ def test_a_score_that_rose_by_chance_does_not():
     assert asked(np.r_[3.0, 2.0, 1.5, np.full(17, 1.0)], val_accuracy=score) is not None
 
 
+@pytest.mark.parametrize(("dip", "since_start"), [(0.003, True), (0.04, False)])
+def test_nothing_after_the_first_flat_evaluation_was_clearly_better_than_it(dip, since_start):
+    """A curve that sinks and comes back is as high as before, and yet it had improved meanwhile."""
+    bowl = np.r_[np.linspace(1.0, 1.0 - dip, 7), np.linspace(1.0 - dip, 1.0, 24)[1:]]
+    facts = asked(np.r_[1.5, bowl])
+    lowest = round((1 + 6) / 31 * 400)
+    assert (facts.since < 40) is since_start
+    assert facts.since <= lowest + 14  # one evaluation
+
+
+@pytest.mark.parametrize(("wiggles", "since_start"), [(2.0, True), (6.0, False)])
+def test_a_lucky_evaluation_within_the_noise_does_not_count_as_better(wiggles, since_start):
+    validation = np.r_[2.0, 1.5, 1.0, 1.0 + 0.01 * WIGGLE]
+    validation[[6, 12]] = 1.0 - 0.01 * wiggles
+    facts = asked(validation)
+    assert (facts.since < 90) is since_start
+
+
 # Signs. Training falls from 2.0 to `level` at evaluation 5 of 20, and by `falls` of 2.0 from there on.
 ACROSS = np.arange(400)
 
@@ -175,6 +193,13 @@ def test_a_validation_that_gets_worse_speaks_of_learning_by_heart():
     every = signs(with_these({"rises": True}))
     assert shown(every, "silent-overfitting", STRONG, "validation gets worse")
     assert shown(every, "normal-convergence", -HINT, "validation gets worse")
+
+
+@pytest.mark.parametrize(("lost", "kept"), [(0.02, True), (0.08, False)])
+def test_a_score_as_good_as_ever_speaks_against_learning_by_heart(lost, kept):
+    accuracy = np.r_[0.4, 0.6, 0.8, np.full(14, 0.9), np.full(3, 0.9 - lost)]
+    every = signs(a_run(loss=TRAINING, val_loss=RISES, val_accuracy=accuracy))
+    assert shown(every, "silent-overfitting", -HINT, "as good as ever") is kept
 
 
 def test_seven_losses_before_the_rate_went_tell_whether_it_was_still_falling():

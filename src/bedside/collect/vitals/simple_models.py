@@ -30,7 +30,7 @@ COLUMNS = 256  # of an input, spread over it: what they cost is the square of th
 RIDGES = (0.01, 0.1, 1.0)  # of the mean square of an example
 NEIGHBOURS = 5
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-MOST_TARGETS = 8  # numbers for each example
+MAX_TARGETS = 8  # numbers for each example
 
 
 class SimpleModels(Collector):
@@ -122,7 +122,7 @@ def numbers_each(told: Tensor, target: Any, examples: int) -> Tensor | None:
     """The targets of a regression, one row for each example; None where they are something else."""
     if not isinstance(target, Tensor) or not target.is_floating_point() or target.shape != told.shape:
         return None
-    if not target.dim() or len(target) != examples or target.numel() > MOST_TARGETS * examples:
+    if not target.dim() or len(target) != examples or target.numel() > MAX_TARGETS * examples:
         return None
     return target.detach().reshape(examples, -1).float()
 

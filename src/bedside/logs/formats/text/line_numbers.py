@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from bedside.logs.numbers import WRAPPING
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Dates, clock times, versions, addresses and paths hold digits that are not readings.
@@ -51,7 +51,7 @@ _NUMBER = re.compile(
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
 _EDGES = " \t:=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
-MOST_IN_A_LINE = 2_000
+MAX_NUMBERS_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")
 _AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter)$")
 _BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
@@ -178,7 +178,7 @@ def spots_in(line: str) -> list[Spot]:
             continue
         if name or not found or total:
             found.append(each)  # else the second element of a list, or a running average in brackets
-        if len(found) >= MOST_IN_A_LINE:
+        if len(found) >= MAX_NUMBERS_IN_A_LINE:
             break
     return found
 

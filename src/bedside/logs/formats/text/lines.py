@@ -2,7 +2,7 @@
 
 There is no pattern per project. A line is cut at its numbers, and the words before a number are its name:
 `iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names is the step; a line
-without one belongs to the step before it. `line_numbers.py` does the cutting, `text_clock.py` finds the
+without one belongs to the step before it. `line_numbers.py` does the cutting, `clock.py` finds the
 step, this module follows the run.
 """
 
@@ -30,8 +30,8 @@ from bedside.logs.numbers import number
 from bedside.naming.config_names import settings_in_text
 from bedside.naming.metric_names import read_name
 
-LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
-MOST_NAMES = 5_000
+MAX_LINE_LENGTH = 2**15  # characters that are looked at; nobody prints a longer record
+MAX_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
@@ -113,7 +113,7 @@ class _Reader:
         self._add(column.name, step or 0.0, value, line)
 
     def _add(self, name: str, step: float, value: float, line: float) -> None:
-        if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
+        if name in self.log.columns or len(self.log.columns) < MAX_NAMES:
             self.log.add(name, step, value, line)
 
     def _told_before(self, name: str, value: float) -> bool:
@@ -202,7 +202,7 @@ def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file; a progress bar's carriage returns end lines too, and endless lines are cut."""
     with open(path, encoding=encoding_of(path), errors="replace", newline=None) as file:
         begins = True
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_LENGTH):
             if begins:
                 yield line
             begins = line.endswith("\n")

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from bedside.training.held import held_by, obstacle
-from bedside.training.saved import PLAIN, Restore, save
+from bedside.training.object_contents import held_by, obstacle
+from bedside.training.saved_values import PLAIN, Restore, save
 
 SOURCES = (torch.Generator, random.Random, np.random.RandomState, np.random.Generator)
 CONTAINERS = (dict, list, set, deque)
-MOST_BYTES_COPIED = 64 << 20  # bytes in all that are copied to be put back: a table of statistics, not a data set
+MAX_BYTES_COPIED = 64 << 20  # bytes in all that are copied to be put back: a table of statistics, not a data set
 
 Rebind = Callable[[Any], None]  # gives a name its old value again
 Place = tuple[str, Any, Rebind | None]  # a name, what it means, and how to give it back
@@ -49,7 +49,7 @@ def save_reachable(model: nn.Module, functions: Iterable[FunctionType] = ()) -> 
         elif rebind is not None and isinstance(value, PLAIN):  # `global count; count += 1`
             restores.append(partial(rebind, value))
     found = held_by(containers)
-    if found.obstacle or sum(found.bytes.values()) > MOST_BYTES_COPIED:
+    if found.obstacle or sum(found.bytes.values()) > MAX_BYTES_COPIED:
         raise OutOfReach(found.obstacle or f"its code uses large tables outside the model ({', '.join(containers)})")
     restores += [save(each) for each in containers.values()]
 

@@ -3,9 +3,9 @@ import json
 import pytest
 from tests.live.records import GrowingRecord
 
-from bedside.live.judging import compared, judged
-from bedside.live.reading import index, new_data, opened, panel_data
+from bedside.live.run_data import index, new_data, opened, panel_data
 from bedside.live.served_folder import Folder, signature
+from bedside.live.verdicts import compared, judged
 from bedside.record.sqlite.reader import open_newest, open_run
 
 
@@ -68,7 +68,7 @@ def test_listing_panels_reads_no_series(record, monkeypatch):
     (found,) = Folder(record.folder.parent).runs().values()
     run = opened(found)
     monkeypatch.setattr(run, "fetch", lambda keys: pytest.fail(f"read {keys}"))
-    assert [each["id"] for each in index(run)["instruments"]] == ["loss", "lr", "gradient", "layers:grad_norm"]
+    assert [each["id"] for each in index(found, run)["instruments"]] == ["loss", "lr", "gradient", "layers:grad_norm"]
 
 
 def test_a_run_is_judged_into_plain_data_with_the_words_of_its_panels(record):
@@ -86,7 +86,7 @@ def test_a_very_large_record_is_judged_by_the_bounded_view(record, monkeypatch):
     record.grow(4000)
     (found,) = Folder(record.folder.parent).runs().values()
     whole = judged(found, "a")
-    monkeypatch.setattr("bedside.live.judging.LARGE", 0)
+    monkeypatch.setattr("bedside.live.verdicts.LARGE", 0)
     bounded = judged(found, "a")
     assert bounded["row"]["verdict"] == whole["row"]["verdict"]
     assert bounded["story"]["steps"] == whole["story"]["steps"] == 4050

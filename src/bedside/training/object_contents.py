@@ -21,12 +21,12 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 
 from bedside.training.freed_tensors import is_freed
-from bedside.training.saved import PLAIN
+from bedside.training.saved_values import PLAIN
 
 # What deepcopy hands on as it is.
 SHARED = (*PLAIN, type, BuiltinFunctionType, ModuleType, torch.dtype, torch.device, torch.Size, range, np.dtype)
 NOT_COPIED = "_compiled_call_impl"  # of a module: torch leaves it out of every copy, and bedside listens there
-MOST_OBJECTS = 50_000  # besides tensors and numbers: a large model has a few thousand, a data set in a list has more
+MAX_OBJECTS = 50_000  # besides tensors and numbers: a large model has a few thousand, a data set in a list has more
 
 
 @dataclass
@@ -51,8 +51,8 @@ def held_by(values: Mapping[str, Any]) -> Held:
             continue
         seen.add(id(value))
         objects += 1
-        if objects > MOST_OBJECTS:
-            found.obstacle = f"{name.partition('.')[0]} holds more than {MOST_OBJECTS:,} objects"
+        if objects > MAX_OBJECTS:
+            found.obstacle = f"{name.partition('.')[0]} holds more than {MAX_OBJECTS:,} objects"
         elif is_lazy(value):
             found.obstacle = f"{name} has no shape yet"
         elif isinstance(value, Tensor):

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bedside.live.served_folder import signature
+from bedside.live.served_folder import is_growing, signature
 from bedside.logs import RunFiles, read_run
 from bedside.logs.formats import OWN
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.run import Key, Run
 from bedside.record.sqlite.reader import open_newest
 from bedside.report.instruments import instrument, instruments
@@ -52,9 +52,10 @@ def newest(found: RunFiles, since: int) -> Run:
     return opened(found)
 
 
-def index(run: Run) -> dict[str, Any]:
-    """Which panels there are, and which series belong to the whole run; none of them is read."""
+def index(found: RunFiles, run: Run) -> dict[str, Any]:
+    """Whether it is being trained, its panels, and the series of the whole run; no series is read."""
     return {
+        "training": is_growing(found, run.ended),
         "axis": run.axis,
         "instruments": [each.to_json() for each in instruments(run)],
         "keys": [vital for vital, owner in run.series_keys if not owner],

@@ -16,7 +16,7 @@ SIGNS = 3  # for and against each, in text; the other formats have room for all
 UNLIKELY = 0.05  # of the weight: below it, only the strongest sign is shown
 
 
-def question_lines(asked: Differential, width: int) -> Iterator[Line]:
+def hypothesis_lines(asked: Differential, width: int) -> Iterator[Line]:
     """The question, its answers, and the test to do."""
     yield from wrapped(("QUESTION", "note"), "  ", (printable(asked.question), "strong"), rest="  ", width=width)
     likely = [each for each in asked.hypotheses if each.weight >= UNLIKELY]

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 import bedside
 from bedside.collect.hooks import torch_patches as patches
+from bedside.monitor.idle import FOREIGN_BACKWARDS
 from bedside.monitor.monitor import monitors
-from bedside.monitor.resting import FOREIGN_BACKWARDS
 from bedside.record.sqlite.reader import open_run
 
 
@@ -35,7 +35,7 @@ def train(model, optimizer, steps=FOREIGN_BACKWARDS + 5):
 
 
 def awake():
-    return list(patches.AWAKE)
+    return list(patches.ACTIVE)
 
 
 @pytest.fixture

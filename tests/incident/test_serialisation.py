@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from bedside.incident.nested import LeftOut, Packing, unpack
+from bedside.incident.serialisation import LeftOut, Packing, unpack
 
 Pair = namedtuple("Pair", "image label")
 

@@ -11,15 +11,15 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-LONGEST_CELL = 2**26  # bytes: a block of a record has 2**22 of values, and the names of its columns a few million
+MAX_CELL_BYTES = 2**26  # bytes: a block of a record has 2**22 of values, and the names of its columns a few million
 STEPS_AT_A_TIME = 1_000_000  # virtual machine steps after which SQLite asks whether to go on: about ten milliseconds
-MOST_STEPS = 400  # times a million, for one question: seconds of work, and more rows than any log has
+MAX_STEPS = 400  # times a million, for one question: seconds of work, and more rows than any log has
 
 
-def fence(connection: sqlite3.Connection) -> None:
+def limit(connection: sqlite3.Connection) -> None:
     """Put the limits on a connection that was just opened."""
     connection.execute("PRAGMA trusted_schema = OFF")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
     limit_steps(connection)
 
 
@@ -33,7 +33,7 @@ def require_plain_files(path: Path) -> None:
 
 def limit_steps(connection: sqlite3.Connection) -> None:
     """From here on so many steps, and no more: where a connection stays open, each question has its own."""
-    left = MOST_STEPS
+    left = MAX_STEPS
 
     def enough() -> bool:
         nonlocal left

@@ -10,7 +10,7 @@ from bedside.testing import a_run
     "name",
     ["reward", "reward_std", "train/avg_reward", "train/total_reward", "mean_reward", "rollout/ep_rew_mean", "rewards",
      "charts/episodic_return", "episode_return", "train/critic_rewards_mean", "Epsilon", "losses/q_values",
-     "part/value_loss", "approx_kl"],
+     "part/value_loss", "approx_kl", "episode_length", "rollout/ep_len_mean"],
 )  # fmt: skip
 def test_rewards_and_exploration_are_signs_of_reinforcement_learning(name):
     assert is_surrogate(a_run(loss=[1.0] * 10, **{name: 1.0}))

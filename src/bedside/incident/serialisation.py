@@ -20,7 +20,7 @@ from torch import Tensor
 from bedside.training.batches import is_dataclass_value
 
 IS = "is"  # the key that marks whatever is not plain JSON
-LONGEST_EXCERPT = 200  # characters of what is shown of a value that is left out
+MAX_EXCERPT_LENGTH = 200  # characters of what is shown of a value that is left out
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Packing:
     def _leave_out(self, value: Any, at: str) -> Any:
         was = type(value).__name__
         self.left_out.append(f"{at} ({was})")
-        return {IS: "left out", "of": was[:LONGEST_EXCERPT]}
+        return {IS: "left out", "of": was[:MAX_EXCERPT_LENGTH]}
 
 
 def unpack(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
