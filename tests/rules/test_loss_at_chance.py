@@ -142,3 +142,15 @@ def test_the_rate_is_lowered_only_where_something_may_have_moved(vitals, advice)
     flat = 2.302 + 0.003 * np.random.default_rng(0).normal(size=300)
     (finding,) = loss_at_chance.check(a_run(loss=flat, config={"classes": 10}, **vitals))
     assert finding.try_[-1] == advice
+
+
+@pytest.mark.parametrize(("last", "speaks"), [(0.0982, False), (0.0994, True)])
+def test_held_out_errors_that_fall_ever_faster_are_on_their_way(last, speaks):
+    """A plateau that is being left; what nears the variance of its targets slows down instead."""
+    plateau = [0.0985, 0.0999, 0.0999, 0.0999, 0.0999, 0.0999, 0.0998, 0.0998, 0.0997, 0.0996]
+    run = a_run(
+        loss=np.r_[0.26, 0.10 + 0.02 * np.sin(np.arange(199))],
+        val_loss=[*plateau, np.interp(1, [0, 2], [0.0996, last]), last],
+        config={"target_variance": 0.09},
+    )
+    assert bool(loss_at_chance.check(run)) is speaks

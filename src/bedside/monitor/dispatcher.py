@@ -27,6 +27,7 @@ from bedside.collect.model.watched_parameters import Parameters
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.step.fast_path import StepEnd
 from bedside.collect.step.fast_path_control import FastPathControl
+from bedside.collect.step.hand_written_loss import HandWrittenLoss
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.optimizer_step import StepListener, has_closure
 from bedside.collect.step.scaler_step import Scaling
@@ -82,6 +83,7 @@ class Dispatcher:
         self.flush_cycle = flush_cycle
         self._incidents = incidents
         self._scaling = Scaling(context, steps)
+        self._hand_written = HandWrittenLoss()
         self._idle_check = IdleCheck(self, context.forward_hooks)
         self._rebuilt = RebuiltOptimizers(optimizers, self._adopt, self._before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
@@ -133,6 +135,8 @@ class Dispatcher:
         return True
 
     def _forward_ended(self, output: Any) -> None:
+        if self.collectors.attached:
+            self._hand_written.forward_ended(output)
         self.collectors.notify("forward_ended", output)
 
     @unharmed
@@ -176,6 +180,8 @@ class Dispatcher:
         self._gradient_order.listen(parameters)
         self.losses.before(tensors, gradient, parameters)
         self._context.forward_hooks.before_backward()
+        if self.collectors.attached and (written := self._hand_written.before_backward(tensors)) is not None:
+            self.collectors.notify("loss_computed", *written)
         if self.collectors.is_handled("backward_begins"):
             self.collectors.notify("backward_begins", tensors, self.losses.coming)
         return True
@@ -213,7 +219,9 @@ class Dispatcher:
     @unharmed
     def loss_computed(self, function: str, args: Any, kwargs: Any) -> None:
         if self._context.thread.is_here():
-            self.collectors.notify("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
+            prediction, target = patches.prediction_and_target(*args, **kwargs)
+            self._hand_written.loss_computed(prediction)
+            self.collectors.notify("loss_computed", function, prediction, target)
 
     @unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:

@@ -23,7 +23,7 @@ come below chance and validation does not, that is nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
-they fell by `under_way`.
+they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before).
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -83,6 +83,8 @@ class Limits:
     far: float = 10.0  # times the variance of the targets: weights and other parts of a loss make less
     halved: float = 0.5  # of its start: a loss that is a sum over the batch is far above too, and falls
     under_way: float = 0.1  # of their first level: held-out errors that fell by more are on their way
+    visible: float = 0.01  # of their level: a fall of held-out errors that one can see
+    speeding: float = 2.0  # times the fall before it: one that nears a constant is the slower, the nearer it is
     beside: float = 0.3  # of the variance above it: validation targets may vary a little more
 
 
@@ -228,7 +230,8 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
         best, now = float(each.values.min()), each.median(limits.evaluations)
         if now < (1 - limits.under_way) * each.head(limits.evaluations).median():
             continue
-        if (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level:
+        beside = (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level
+        if beside and not _gathers_speed(each, limits):
             yield _worse_than_a_constant(
                 run,
                 each,
@@ -238,6 +241,15 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
                 "See what else the loss is made of: a part that is summed outweighs one that is averaged.",
             )
             return
+
+
+def _gathers_speed(series: Series, limits: Limits) -> bool:
+    """Whether the latest evaluations fall, and faster than those before them: what nears a constant slows down."""
+    late = series.values[-2 * limits.evaluations :]
+    middle = len(late) // 2
+    early, now = late[0] - late[middle], late[middle] - late[-1]
+    much = now > limits.visible * abs(float(late[-1])) and now > limits.speeding * early
+    return bool((np.diff(late[middle:]) < 0).all() and much)
 
 
 def _held_out_errors(run: Run) -> list[Series]:
