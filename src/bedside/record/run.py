@@ -19,6 +19,8 @@ from bedside.record.series_names import Key as Key
 from bedside.record.series_names import key_named, matching_names, name_of
 from bedside.rendering import render
 
+Load = Callable[[Sequence[Key]], Iterable[Series]]  # reads series of a run in one pass, when they are asked for
+
 
 @dataclass(frozen=True)
 class Event:
@@ -54,7 +56,7 @@ class Run:
         *,
         format: str = "bedside",
         keys: Sequence[Key] | None = None,
-        load: Callable[[Sequence[Key]], Iterable[Series]] | None = None,
+        load: Load | None = None,
         events: Sequence[Event] = (),
         parameters: Sequence[Parameter] = (),
         config: Mapping[str, Any] | None = None,
@@ -158,20 +160,7 @@ class Run:
             found = [self.series(*key) for key in wanted]
             return [Series(*key, each.steps, each.values) for key, each in zip(keys, found, strict=True)]
 
-        return Run(
-            self.name,
-            format=self.format,
-            keys=[names.get(key, key) for key in self._keys],
-            load=load,
-            events=self.events,
-            parameters=self.parameters,
-            config=self.config,
-            environment=self.environment,
-            notes=[*self.notes, *notes],
-            axis=self.axis,
-            finished=self.finished,
-            ended=self.ended,
-        )
+        return self._with((), [names.get(key, key) for key in self._keys], load, notes)
 
     def with_series(self, added: Sequence[Series], notes: Sequence[str] = ()) -> Run:
         """The same run with series that follow from its own."""
@@ -180,11 +169,15 @@ class Run:
             self.fetch(keys)
             return [self.series(*key) for key in keys]
 
+        return self._with(added, [*self._keys, *((each.vital, each.owner) for each in added)], load, notes)
+
+    def _with(self, series: Sequence[Series], keys: Sequence[Key], load: Load, notes: Sequence[str]) -> Run:
+        """The same run with other series."""
         return Run(
             self.name,
-            added,
+            series,
             format=self.format,
-            keys=[*self._keys, *((each.vital, each.owner) for each in added)],
+            keys=keys,
             load=load,
             events=self.events,
             parameters=self.parameters,
