@@ -154,3 +154,15 @@ def test_held_out_errors_that_fall_ever_faster_are_on_their_way(last, speaks):
         config={"target_variance": 0.09},
     )
     assert bool(loss_at_chance.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("loss", "speaks"), [(0.53, True), (0.48, False)])
+def test_the_commonest_class_named_whatever_is_asked(loss, speaks):
+    flat = loss + 0.002 * np.random.default_rng(0).standard_normal(40)  # the entropy of 0.7812 and the rest is 0.525
+    run = a_run(loss=flat, val_loss=flat, val_accuracy=[0.7812] * 40)
+    assert bool(loss_at_chance.check(run)) is speaks
+
+
+def test_an_accuracy_that_moved_at_first_is_not_one_answer():
+    flat = 0.53 + 0.002 * np.random.default_rng(0).standard_normal(40)
+    assert loss_at_chance.check(a_run(loss=flat, val_loss=flat, val_accuracy=[0.70] * 2 + [0.7812] * 38)) == []

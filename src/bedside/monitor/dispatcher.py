@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from bedside.collect.collector import WatchContext
 from bedside.collect.collector_set import CollectorSet
 from bedside.collect.hooks import torch_patches as patches
+from bedside.collect.hooks.call_slot import is_compiling
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
@@ -87,6 +88,7 @@ class Dispatcher:
         self._rebuilt = RebuiltOptimizers(optimizers, self._adopt, self._before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
         self._handles: list[Any] = []
+        self._steps_compiled = False  # so that nothing is seen of them
         self.off = ""  # why the monitor was switched off, if it was
         self._end_noted = False  # that the monitor was switched off, in the record
         self.closed = False
@@ -138,6 +140,12 @@ class Dispatcher:
         self.collectors.notify("forward_ended", output)
 
     @unharmed
+    def compile_begins(self) -> None:
+        """Nothing of ours that comes and goes may be there when torch traces the program."""
+        self._context.forward_hooks.compile_begins()
+        self._optimizer_hooks.stay()
+
+    @unharmed
     def optimizer_made(self, optimizer: Optimizer) -> None:
         self.leave_fast_path()  # its first step must not go by unseen
         self._rebuilt.made(optimizer)
@@ -165,6 +173,8 @@ class Dispatcher:
             return False
         if self.fast_path.active:
             self.leave_fast_path()
+        if self._steps_compiled:
+            self._events.steps_compiled(self.optimizers[0])
         self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
@@ -228,6 +238,9 @@ class Dispatcher:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook; not at fast-path steps at which nothing is read."""
+        if is_compiling():
+            self._steps_compiled = True  # torch sets it at every step; what reads would be compiled in
+            return
         fast_path = self.fast_path
         if fast_path.active:
             try:
@@ -244,6 +257,8 @@ class Dispatcher:
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps."""
+        if is_compiling():
+            return
         try:
             answer = self.fast_path.takes_step_end()
             if answer:
