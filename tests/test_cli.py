@@ -193,6 +193,14 @@ def test_report_says_when_it_cannot_write(bedside):
     assert "No such file or directory" in err
 
 
+def test_a_misspelt_metric_in_map_is_refused_with_the_nearest_names(bedside):
+    code, out, err = bedside("diagnose", "sick.csv", "--map", "los=val/loss")
+    assert (code, out) == (2, "")
+    assert_three_lines(err)
+    assert err.startswith("No metric of this log is called 'los'.\n  Expected: one of loss")
+    assert bedside("diagnose", "healthy.csv", "--map", "loss=val/loss", "--fail-on", "never")[0] == 0
+
+
 def test_the_zoo_alone_lists_its_commands(bedside):
     code, out, err = bedside("zoo")
     assert (code, err) == (0, "")

@@ -334,3 +334,25 @@ def test_a_run_in_which_anything_improved_has_shown_that_it_learned():
     still = noisy([2.0] * STEPS, 0.001)
     assert judged(a_run(loss=still, val_accuracy=np.linspace(0.3, 0.6, 20))).word == "healthy"
     assert judged(a_run(loss=still, val_accuracy=noisy([0.3] * 20, 0.001))).word == "unclear"
+
+
+@pytest.mark.parametrize(("last", "word"), [(0.67, "unclear"), (0.62, "healthy")])
+def test_a_loss_that_began_as_a_guess_among_classes_nobody_named_must_come_clearly_below_it(last, word):
+    val = np.linspace(0.692, last, 30)  # ln 2 is 0.693: a twentieth below is 0.658
+    said = judged(
+        a_run(loss=noisy(np.linspace(0.7, last - 0.01, 30)), val_loss=val, val_accuracy=np.linspace(0.53, 0.64, 30))
+    )
+    assert said.word == word
+    assert ("among 2 classes" in said.reason) is (word == "unclear")
+
+
+def test_an_accuracy_that_was_good_at_once_is_no_sign_of_guessing():
+    val = np.linspace(0.7, 0.68, 30)  # a loss of another kind, at a number that looks familiar
+    said = judged(a_run(loss=noisy(np.linspace(0.9, 0.5, 30)), val_loss=val, val_accuracy=np.linspace(0.9, 0.95, 30)))
+    assert "guess" not in said.reason
+
+
+def test_losses_of_players_are_named_where_there_is_no_total():
+    said = judged(a_run(**{"part/d_loss": [0.7] * 30, "part/g_loss": [40.0] * 30}))
+    assert said.word == "unclear"
+    assert "d_loss, g_loss" in said.reason

@@ -68,7 +68,7 @@ def test_listing_panels_reads_no_series(record, monkeypatch):
     (found,) = Folder(record.folder.parent).runs().values()
     run = opened(found)
     monkeypatch.setattr(run, "fetch", lambda keys: pytest.fail(f"read {keys}"))
-    assert [each["id"] for each in index(run)["instruments"]] == ["loss", "lr", "gradient", "layers:grad_norm"]
+    assert [each["id"] for each in index(found, run)["instruments"]] == ["loss", "lr", "gradient", "layers:grad_norm"]
 
 
 def test_a_run_is_judged_into_plain_data_with_the_words_of_its_panels(record):

@@ -103,3 +103,8 @@ def test_no_kept_reading_is_invented(steps):
 
 def test_an_infinite_count_is_no_step():
     assert over_the_run([0, 1, float("inf"), 0, 1], [0, 0, 0, 1, 1]) == [0, 1, None, 2, 3]
+
+
+def test_a_log_of_several_runs_is_told_from_one_that_was_resumed():
+    assert "started again" in straighten(a_log([0, 1, 2, 3, 0, 1, 2])).notes[0]
+    assert "resumed" in straighten(a_log([0, 1, 2, 3, 4, 5, 2, 3, 4])).notes[0]

@@ -39,6 +39,13 @@ def test_speaks_on_an_episode_of_a_negative_loss_and_dates_it():
     assert finding.last_step < 1300
 
 
+@pytest.mark.parametrize(("apart", "speaks"), [(6, True), (9, False)])
+def test_single_bad_evaluations_far_apart_are_no_episode(apart, speaks):
+    val = good(80)
+    val[[20, 20 + apart, 20 + 2 * apart]] = 2.4  # the last of three is within 1/6 of 13 evaluations, not of 19
+    assert bool(erratic_validation.check(a_run(loss=train(), val_loss=val))) is speaks
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_stays_silent_on_a_small_validation_set(seed):
     val = good() * np.exp(0.15 * np.random.default_rng(seed).normal(size=60))

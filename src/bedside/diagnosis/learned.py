@@ -31,6 +31,7 @@ class Limits:
     metric_gain: float = 0.1  # of what was left to be won: an accuracy that rose by it did not do so by chance
     far: float = 0.1  # of the level: what an end may be from its best without anybody minding
     lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
+    parts: int = 3  # of the evaluations: the first third shows what an untrained network answers
     times: float = 2.0  # the best level, for a loss that is positive by nature: its share of the progress may be small
 
 
@@ -184,6 +185,19 @@ class Learned:
             if classes >= 2
         )
         return 1 / classes if near else None
+
+    @cached_property
+    def apparent_chance(self) -> Chance | None:
+        """A blind guess that nobody stated: the loss began at ln K and the first accuracies were about 1/K."""
+        early = [each.head(-(-len(each) // self.limits.parts)).median() for each in accuracies(self.run)]
+        classes = round(1 / max(early)) if early and max(early) > 0 else 0
+        losses = [each for each in [self.training, *self.held_out] if each is not None]
+        if self.chance is not None or classes < 2 or not losses:
+            return None
+        level = math.log(classes)
+        if any(abs(float(each.series.values[0]) - level) > self.limits.near_guess * level for each in losses):
+            return None
+        return Chance(level, f"ln {classes:,}", known=False, classes=classes, confirmed=True)
 
     def _curves(self, every: list[Series]) -> list[Curve]:
         return [curve for each in every if (curve := self._curve(each, self.limits.evaluations)) is not None]

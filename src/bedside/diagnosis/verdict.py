@@ -21,7 +21,7 @@ from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LR
 from bedside.rules.advice import moment
-from bedside.wording import capital, number, percent, plural
+from bedside.wording import capital, listed, number, percent, plural
 
 RECONSTRUCTION = re.compile(r"(?:^|[^a-z])recon")
 
@@ -93,6 +93,14 @@ def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
             "unclear",
             "The loss of this run is not meant to fall, and no score was logged that is meant to rise.",
             f"Log what should improve{',' if players else ':'} {log}.",
+        )
+    parts = [vital.removeprefix("part/") for vital in learned.run.vitals if vital.startswith("part/")]
+    if len(parts) > 1 and not readings:
+        return Verdict(
+            "unclear",
+            f"There are losses of parts or players ({listed(parts)}) and none of the whole: their levels do not say "
+            "how well the run goes.",
+            "Log the total loss, or a score that should improve, such as the FID of what a generator makes.",
         )
     had = f"{plural(readings, 'reading')} of the loss" if readings else "no loss"
     return Verdict(
@@ -196,7 +204,24 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
                 f"{number(each.best)}.",
                 "Train on 32 examples until the loss is near zero; if it does not get there, look at data and loss.",
             )
-    return None
+    return _hardly_a_guess(learned)
+
+
+def _hardly_a_guess(learned: Learned) -> Verdict | None:
+    """Nobody said how many classes there are; loss and accuracy began as those of a guess, and no loss went far."""
+    chance = learned.apparent_chance
+    losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
+    below = (1 - learned.limits.below_guess) * chance.level if chance else 0.0
+    if chance is None or any(min(each.best, each.now) < below for each in losses[:1]):
+        return None
+    first = losses[0]
+    return Verdict(
+        "unclear",
+        f"{capital(first.key)} was never clearly below that of a blind guess among {chance.classes:,} classes "
+        f"({chance}): its best was {number(first.best)}.",
+        "Compare its accuracy with the share of the commonest class, and train on 32 examples until the loss is near "
+        "zero.",
+    )
 
 
 def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:

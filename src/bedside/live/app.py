@@ -89,7 +89,7 @@ class _Routes:
     async def list_runs(self, request: Request) -> Response:
         """Rows that changed since the version that the page has; the others it has already."""
         version = _number(request.query_params.get("version"), 0)
-        return JSONResponse({"folder": str(self._runs.folder.root), **await self._runs.rows(version)})
+        return JSONResponse({"folder": self._runs.folder.title, **await self._runs.rows(version)})
 
     async def run(self, request: Request) -> Response:
         """What is known of one run: its panels, and its story as soon as it is worked out."""
@@ -98,7 +98,7 @@ class _Routes:
             return _missing(name)
         story = self._runs.story(name)
         try:
-            known = await asyncio.to_thread(lambda: index(opened(found)))
+            known = await asyncio.to_thread(lambda: index(found, opened(found)))
         except BedsideError as error:
             return JSONResponse({"error": str(error)}, 422)
         return JSONResponse({"name": name, "story": story, "sections": SECTIONS, **known})

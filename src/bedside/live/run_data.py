@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bedside.live.served_folder import signature
+from bedside.live.served_folder import is_growing, signature
 from bedside.logs import RunFiles, read_run
 from bedside.logs.formats import OWN
 from bedside.naming.whole_run import settle
@@ -52,9 +52,10 @@ def newest(found: RunFiles, since: int) -> Run:
     return opened(found)
 
 
-def index(run: Run) -> dict[str, Any]:
-    """Which panels there are, and which series belong to the whole run; none of them is read."""
+def index(found: RunFiles, run: Run) -> dict[str, Any]:
+    """Whether it is being trained, its panels, and the series of the whole run; no series is read."""
     return {
+        "training": is_growing(found, run.ended),
         "axis": run.axis,
         "instruments": [each.to_json() for each in instruments(run)],
         "keys": [vital for vital, owner in run.series_keys if not owner],

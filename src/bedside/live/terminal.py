@@ -11,7 +11,7 @@ import bedside.report  # noqa: F401  (so that answers can be put into words)
 from bedside.diagnosis.engine import examine
 from bedside.errors import NotARun
 from bedside.finding import Diagnosis
-from bedside.live.served_folder import Folder, signature
+from bedside.live.served_folder import Folder, is_growing, signature
 from bedside.live.verdicts import to_judge
 from bedside.logs import RunFiles
 from bedside.record.run import Run
@@ -36,7 +36,7 @@ def follow(path: Path, *, once: bool = False) -> None:
     found = _only_run(path)
     run, answer = judge(found)
     if once or not sys.stdout.isatty():
-        show(frame(run, answer, width()))
+        show(frame(run, answer, width(), growing=is_growing(found, run.ended)))
         return
     _live(found, run, answer)
 
@@ -46,9 +46,12 @@ def judge(found: RunFiles) -> tuple[Run, Diagnosis]:
     return run, examine(run, settings_for(found.files[0]).rules())
 
 
-def frame(run: Run, answer: Diagnosis, across: int) -> list[Line]:
+def frame(run: Run, answer: Diagnosis, across: int, *, growing: bool) -> list[Line]:
     """What is on the screen at one moment."""
-    state = {True: "ended", False: "ended with an error", None: "training"}[run.finished]
+    if run.ended:
+        state = "ended with an error" if run.finished is False else "ended"
+    else:
+        state = "training" if growing else "nothing new"  # as far as anybody can see: it may have been killed
     lines = [
         line(
             (presentation.run_name(answer), "strong"),
@@ -117,18 +120,20 @@ def _live(found: RunFiles, run: Run, answer: Diagnosis) -> None:
     from rich.text import Text
 
     def drawn(run: Run, answer: Diagnosis) -> Group:
-        lines = frame(run, answer, width())
+        lines = frame(run, answer, width(), growing=growing)
         return Group(*(Text.assemble(*((text, LOOKS.get(role, "")) for text, role in each)) for each in lines))
 
-    seen, rest = signature(found), 0.0
+    seen, rest, growing = signature(found), 0.0, is_growing(found, run.ended)
     with Live(drawn(run, answer), console=Console(highlight=False), auto_refresh=False) as live:
-        while run.finished is None:
+        while not run.ended:
             time.sleep(max(EVERY, rest))
-            if signature(found) == seen:
+            if signature(found) != seen:
+                seen, began = signature(found), time.perf_counter()
+                run, answer = judge(found)
+                rest = REST * (time.perf_counter() - began)
+            elif growing == is_growing(found, run.ended):
                 continue
-            seen, began = signature(found), time.perf_counter()
-            run, answer = judge(found)
-            rest = REST * (time.perf_counter() - began)
+            growing = is_growing(found, run.ended)
             live.update(drawn(run, answer), refresh=True)
 
 

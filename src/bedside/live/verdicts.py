@@ -55,6 +55,7 @@ def judged(found: RunFiles, name: str) -> dict[str, Any]:
         "steps": run.steps,
         "length": story["length"],
         "finished": run.finished,
+        "ended": run.ended,
         "spark": _spark(run),
     }
     return {"signature": seen, "row": row, "story": story, "seconds": time.perf_counter() - began}
@@ -95,7 +96,7 @@ def to_judge(found: RunFiles) -> Run:
     growing.config, growing.environment, growing.parameters = whole.config, whole.environment, whole.parameters
     replay(found.files[0], growing)
     run = settle(growing.run())
-    run.finished = whole.finished
+    run.finished, run.ended = whole.finished, whole.ended
     return run
 
 
@@ -118,4 +119,4 @@ def _spark(run: Run) -> dict[str, Any]:
 
 def _failed(name: str, error: BedsideError) -> dict[str, Any]:
     return {"name": name, "verdict": "unreadable", "headline": "", "said": str(error.what), "steps": 0, "length": "",
-            "finished": None, "spark": {"key": "loss", "steps": [], "values": []}}  # fmt: skip
+            "finished": None, "ended": True, "spark": {"key": "loss", "steps": [], "values": []}}  # fmt: skip

@@ -306,7 +306,17 @@ def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool)
             {
                 "name": type(optimizer).__name__,
                 **{key: value for key, value in optimizer.defaults.items() if isinstance(value, plain)},
+                **_momentum(optimizer),
             }
             for optimizer in optimizers
         ],
     }
+
+
+def _momentum(optimizer: Optimizer) -> dict[str, Any]:
+    """Momentum and betas as the first group has them, which a script may have set after building the optimizer."""
+    group = optimizer.param_groups[0] if optimizer.param_groups else {}
+    found = {key: group[key] for key in ("momentum", "betas") if key in group}
+    whole = {key: list(value) if isinstance(value, (tuple, list)) else [value] for key, value in found.items()}
+    known = {key: value for key, value in whole.items() if all(isinstance(each, (int, float)) for each in value)}
+    return {key: value if key == "betas" else value[0] for key, value in known.items()}

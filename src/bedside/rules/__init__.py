@@ -80,6 +80,7 @@ from bedside.rules.seen_before import seen_before
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
+from bedside.rules.stale_momentum import stale_momentum
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stale_statistics import stale_statistics
 from bedside.rules.stalled_loss import stalled_loss
@@ -99,6 +100,7 @@ from bedside.rules.underfitting import underfitting
 from bedside.rules.underflowing_second_moment import underflowing_second_moment
 from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
+from bedside.rules.unmatched_noise import unmatched_noise
 from bedside.rules.unmoved_parameter import unmoved_parameter
 from bedside.rules.unnormalised_input import unnormalised_input
 from bedside.rules.unreachable_target import unreachable_target
@@ -165,6 +167,7 @@ CATALOGUE: tuple[Rule, ...] = (
     unmoved_parameter,
     amplified_step,
     damped_step,
+    stale_momentum,
     runaway_weights,
     shrinking_weights,
     weight_jump,
@@ -214,6 +217,7 @@ CATALOGUE: tuple[Rule, ...] = (
     padded_targets,
     misread_validation,
     seen_before,
+    unmatched_noise,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

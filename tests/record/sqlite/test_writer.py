@@ -136,6 +136,15 @@ def test_a_run_knows_whether_it_finished(tmp_path: Path, finished: bool | None) 
     store.close(finished)
     store.close(True)  # the first word counts
     assert open_run(tmp_path).finished is finished
+    assert open_run(tmp_path).ended
+
+
+def test_a_run_that_is_still_written_has_not_ended(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    assert not open_run(tmp_path).ended
+    store.close(None)
+    Store.resume(tmp_path)
+    assert not open_run(tmp_path).ended
 
 
 def test_a_finished_run_is_one_plain_file(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.jit._recursive
+from torch._dynamo.callback import CompilationCallbackHandler
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
@@ -104,6 +105,7 @@ def _replacements() -> Sequence[Replacement]:
         *(Replacement(each, "step", _scheduler_step) for each in dict.fromkeys(schedulers)),
         Replacement(torch.jit._recursive, "create_script_module", _script),
         Replacement(OptimizedModule, "__init__", _compile),
+        Replacement(CompilationCallbackHandler, "install_callbacks", _compilation),
     ]
 
 
@@ -117,6 +119,9 @@ def _backward(original: Any) -> Any:
         grad_variables: Any = None,
         inputs: Any = None,
     ) -> None:
+        if is_compiling():
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            return
         for fast_path in _only_fast_path:
             if fast_path.active and fast_path.takes_backward(tensors, grad_tensors):
                 original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
@@ -138,6 +143,8 @@ def _backward(original: Any) -> Any:
 
 def _clip_with_norm(original: Any) -> Any:
     def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(parameters, max_norm, total_norm, *args, **kwargs)
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         if not any(
@@ -160,6 +167,8 @@ def _home_of(function: Any) -> tuple[Any, str]:
 
 def _clip_value(original: Any) -> Any:
     def clip_grad_value_(parameters: Any, clip_value: float, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(parameters, clip_value, *args, **kwargs)
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
@@ -183,7 +192,7 @@ def _optimizer_made(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for dispatcher in ACTIVE:
+        for dispatcher in () if is_compiling() else ACTIVE:
             dispatcher.scaled(outputs, scaled)
         return scaled
 
@@ -192,6 +201,8 @@ def _scale(original: Any) -> Any:
 
 def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(self, optimizer, *args, **kwargs)
         for dispatcher in ACTIVE:
             dispatcher.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
@@ -228,6 +239,8 @@ def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **n
 
 def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(self, *args, **kwargs)
         for dispatcher in DISPATCHERS:  # those that rest as well: it may step long after its optimizer
             dispatcher.scheduler_stepped(self)
         return original(self, *args, **kwargs)
@@ -250,3 +263,12 @@ def _compile(original: Any) -> Any:
             slot.move_to(self)  # what is in the slot of a module is compiled with it
 
     return __init__
+
+
+def _compilation(original: Any) -> Any:
+    def install_callbacks(*args: Any, **kwargs: Any) -> Any:
+        for dispatcher in DISPATCHERS:  # before anything is traced
+            dispatcher.compile_begins()
+        return original(*args, **kwargs)
+
+    return install_callbacks

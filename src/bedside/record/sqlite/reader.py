@@ -171,6 +171,7 @@ def _assembled(name: str, connection: sqlite3.Connection, segments: Sequence[Seg
         environment=_facts(connection, "environment"),
         notes=[*(note for _, note in resumed), *notes, *_not_recorded(found)],
         finished=segments[-1].finished if segments else None,
+        ended=bool(segments) and segments[-1].ended,
     )
 
 
