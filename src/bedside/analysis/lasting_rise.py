@@ -3,6 +3,7 @@
 The best of many noisy evaluations is a lucky one, and three in a row that are unlucky come now and then: where the
 noise is a good part of the level, more than three have to be above the best.
 
+>>> from bedside.analysis.statistics import outline
 >>> calm = Series("val/loss", "", range(12), [2.0, 1.5, 1.2, 1.1, 1.0, 1.0, 1.01, 1.0, 1.02, 1.5, 1.5, 1.5])
 >>> round(lasting_rise(calm, outline(calm)), 2)
 0.5
