@@ -70,3 +70,10 @@ def test_says_what_a_rectifier_does_to_scores():
 def test_a_softmax_before_log_softmax_leaves_the_floor_of_cross_entropy():
     [found] = mismatched_loss.check(seen(function="log_softmax", made_by="softmax"))
     assert found.message.startswith("log_softmax takes scores and is given the output of a softmax")
+
+
+def test_speaks_of_an_advantage_that_still_hangs_on_the_value_network():
+    seen = {"function": "policy_gradient", "made_by": "value network"}
+    [finding] = mismatched_loss.check(a_run(loss=1.0, events=[Event(0, "coverage"), Event(0, "loss_input", seen)]))
+    assert "advantage without a gradient" in finding.message
+    assert "detach" in finding.try_[0]

@@ -13,6 +13,7 @@ from functools import cached_property
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
+from bedside.analysis.metric_change import BETTER_ONCE, typical_change
 from bedside.analysis.statistics import outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
@@ -25,6 +26,7 @@ class Limits:
     readings: int = 20  # of a training loss: the blocks of a trend need them
     evaluations: int = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
     noise: float = 4.0  # σ of one reading: the range of thirty readings of pure noise
+    alone: float = 3.0  # σ of one evaluation: what it is off its level by once in four hundred times
     gain: float = 0.01  # of the level: a resumed or finished run moves by less; any from scratch by far more
     below_guess: float = 0.05  # of a blind guess's loss: what label frequencies and memorised examples bring at least
     near_guess: float = 0.1  # of ln K: an untrained head is off by about that
@@ -85,7 +87,9 @@ class Curve:
     def was_better(self) -> bool:
         """Whether it was ever clearly better than at its first reading."""
         first = float(self.series.values[0])
-        return self._beyond(first - self.best, self.limits.gain * max(abs(first), abs(self.best)))
+        least = self.limits.gain * max(abs(first), abs(self.best))
+        below = first - self.now  # one evaluation against a level: its own noise is all there is between them
+        return self._beyond(first - self.best, least) or below > max(least, self.limits.alone * self.outline.noise)
 
     def _beyond(self, gain: float, least: float) -> bool:
         if gain <= least:
@@ -157,6 +161,11 @@ class Learned:
             if each.was_better and each.first - each.best > self.limits.metric_gain * abs(room):
                 return True
         return False
+
+    def metrics_went_on(self, curve: Curve) -> bool:
+        """Whether the typical metric of a set got better since its loss was at its best, be it only at first."""
+        change = typical_change(self.run, {curve.series.owner: curve.best_step})
+        return change is not None and change >= BETTER_ONCE
 
     def guessed_accuracies(self) -> Iterator[tuple[Series, float]]:
         """Accuracies that never rose clearly above a blind guess, each with the share that a guess gets right."""

@@ -17,13 +17,15 @@ the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. 
 did not begin far above (`start`), and it is a note unless a metric stays near zero as well. Where evaluations are few,
 or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a loss of about ln K that was
 never `lower`, or the very same accuracy again and again beside a loss that has stopped falling and that a network which
-always gives this answer has at least. A training loss that is no better but too restless to have settled is judged by
-its evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. Where training does
-come below chance and validation does not, that is nothing-generalises.
+always gives this answer has at least (where it is right more often than not: which also knows how often). A training
+loss that is no better but too restless to have settled is judged by its evaluations: `evaluations` of them, none below
+chance, and no accuracy above it by `better`. Where training does come below chance and validation does not, that is
+nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
-they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before).
+they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before). So is a run that
+has ended `beside` that variance without ever having been below it.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -53,11 +55,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
-from bedside.analysis.chance_levels import DEVIATION, Chance, known_chance
+from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline, trend
-from bedside.analysis.untrained_signs import low_metric, one_answer
+from bedside.analysis.untrained_signs import low_metric, one_answer, only_frequencies
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -147,7 +149,7 @@ def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
     now = late.median()
     if not right or warming_up(run) or known_chance(run.config) is not None:
         return
-    classes, same = guessed_classes(right, now), one_answer(run)
+    classes, same = guessed_classes(right, now), one_answer(run) or only_frequencies(run, now)
     usual = max(float(np.median(each.values)) for each in right)
     if classes and curve.best >= (1 - limits.lower) * math.log(classes):
         level = f"the level of a blind guess among {classes:,} classes (ln {classes:,} = {math.log(classes):.3f})"
@@ -222,6 +224,17 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
             f"{number(curve.now / level, 2)} times {chance}: a constant answer, the mean of the targets, does better.",
             {"now": curve.now, "chance": level, "known": True},
             "Standardise the targets to mean 0 and standard deviation 1, and scale the answers back afterwards.",
+        )
+        return
+    ended = run.finished and not run.matching("part/") and not run.matching("train/")
+    if ended and level <= curve.best <= curve.now <= (1 + limits.beside) * level and chance.what == VARIANCE:
+        yield _worse_than_a_constant(
+            run,
+            series,
+            f"The {called(series)} never came below {chance}: it ends at {number(curve.now)}, and a constant answer, "
+            "the mean of the targets, does better.",
+            {"now": curve.now, "chance": level, "known": True},
+            better_learning_rate(run, series.first_step),
         )
         return
     for each in _held_out_errors(run):

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.reading.graph_values import kept_as
+from bedside.collect.reading.policy_gradient import weighted_with_gradient
 from bedside.record.run import Event
 
 MAX_LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
@@ -93,6 +94,8 @@ class LossInputs(Collector):
                 facts = {"function": "exp", "made_by": "exp"}
             elif divides_by:
                 facts = {"function": "division", "made_by": divides_by}
+            elif weighted_with_gradient(each):
+                facts = {"function": "policy_gradient", "made_by": "value network"}
             elif (blank := blank_in_targets(each)) is not None:
                 facts = {"function": "ctc_targets", "made_by": f"blank ({blank})"}
             else:

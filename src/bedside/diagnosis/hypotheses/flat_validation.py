@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import chance_level
-from bedside.analysis.losses import validation_metrics
+from bedside.analysis.losses import meant_to_fall, validation_metrics
 from bedside.analysis.statistics import is_rounded, trend
 from bedside.analysis.untrained_signs import epochs
 from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, rate_share, usual
@@ -68,7 +68,10 @@ SCHEDULES = ("vanished-learning-rate", "schedule-ended-early", "scheduler-per-ba
 
 
 def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
-    """The answers, heaviest first; None if validation still improves, or was not evaluated often enough."""
+    """The answers, heaviest first; None if validation still improves, was not evaluated often enough, or no training
+    loss tells what went on meanwhile (players with a loss each, reinforcement learning)."""
+    if not meant_to_fall(run):
+        return None
     facts = flat_part(run, found)
     alarms = [each for each in found if is_alarm(each)]
     first = next((each for each in alarms if each.primary), None)
@@ -167,7 +170,7 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
     else:
         yield Sign("validation does not get worse", -HINT)
     if flat.rose > 0 and (score := _kept_score(flat)) is not None:
-        yield Sign(f"{score.key} is as good as ever ({number(score.last)})", -HINT)
+        yield Sign(f"{score.key} is as good as ever ({number(score.last)})", -STRONG)
     if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
     passes = epochs(flat.run)
