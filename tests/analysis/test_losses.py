@@ -9,7 +9,8 @@ from bedside.testing import a_run
 @pytest.mark.parametrize(
     "name",
     ["reward", "reward_std", "train/avg_reward", "train/total_reward", "mean_reward", "rollout/ep_rew_mean", "rewards",
-     "charts/episodic_return", "episode_return", "train/critic_rewards_mean", "Epsilon", "losses/q_values",
+     "charts/episodic_return", "val/return", "episode_return", "train/critic_rewards_mean", "Epsilon",
+     "losses/q_values",
      "part/value_loss", "approx_kl", "episode_length", "rollout/ep_len_mean"],
 )  # fmt: skip
 def test_rewards_and_exploration_are_signs_of_reinforcement_learning(name):

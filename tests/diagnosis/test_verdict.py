@@ -95,6 +95,19 @@ def test_validation_never_better_than_at_its_first_evaluation():
     assert "never better than at its first evaluation" in said.reason
 
 
+def test_an_evaluation_loss_that_came_down_by_more_than_its_noise_is_better_than_at_first():
+    lower = np.r_[1.65, 1.45 + 0.03 * np.array([1, -1, 0.5, -0.6, 0.9, -0.8, 0.3, -0.2, 0.7, -0.9, 0.4])]
+    assert judged(a_run(loss=falling(), val_loss=lower)).word == "healthy"
+    barely = np.r_[1.55, lower[1:]]
+    assert judged(a_run(loss=falling(), val_loss=barely)).word == "unclear"
+
+
+def test_a_loss_in_units_of_its_own_is_no_guess_where_a_held_out_error_came_down():
+    guess = {"loss": falling(1.6, 1.1), "config": {"target_variance": 0.3}}
+    assert judged(a_run(**guess)).word == "unclear"
+    assert judged(a_run(**guess, val_recon_error=np.geomspace(0.7, 0.15, 12))).word == "healthy"
+
+
 def test_a_score_that_improves_excuses_a_validation_loss_that_does_not():
     run = a_run(loss=falling(), val_loss=noisy(np.linspace(0.5, 0.6, 12)), val_accuracy=np.linspace(0.7, 0.9, 12))
     assert judged(run).word == "healthy"

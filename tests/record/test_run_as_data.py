@@ -40,6 +40,20 @@ def test_activations_are_found_under_the_names_of_trackers_and_of_vitals(name):
     assert [name_of((run[each].vital, run[each].owner)) for each in run] == run.keys()
 
 
+def test_a_logged_training_loss_does_not_hide_behind_the_watched_one():
+    run = a_run(**{"loss": [3.0, 2.0], "train/loss": [9.0, 8.0]})
+    assert run.keys() == ["train/loss", "train/loss_logged"]
+    assert run["train/loss"].last == 2.0
+    assert run["train/loss_logged"].last == 8.0
+    assert [each["values"][-1] for each in run.to_dict().values()] == [2.0, 8.0]
+
+
+def test_a_run_and_a_series_are_shown_in_one_line(run):
+    assert repr(run) == "<Run a-run: 5 series, see .keys()>"
+    assert repr(run["loss"]) == "<Series loss: 3 readings, steps 0 to 2, 3 to 1>"
+    assert repr(run.series("never")) == "<Series never: no readings>"
+
+
 def test_an_unknown_name_raises_with_the_nearest_names(run):
     with pytest.raises(BedsideError) as caught:
         run["grad_norm/gian"]

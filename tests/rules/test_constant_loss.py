@@ -79,3 +79,10 @@ def test_speaks_when_the_loss_comes_to_rest_high_up_and_no_longer_depends_on_the
 )
 def test_stays_silent_about_losses_that_settle_otherwise(vitals):
     assert constant_loss.check(a_run(**vitals)) == []
+
+
+@pytest.mark.parametrize(("moves", "speaks"), [(0.02, False), (0.001, True)])
+def test_one_constant_answer_has_one_validation_loss(moves, speaks):
+    evaluations = 0.15 * (1 + moves * np.array([0, 0.4, -0.3, 0.5, -0.2, 0.3, -0.5, 0.2, -0.4, 0.5]))
+    run = a_run(loss=RESTING, batch_fingerprint=BATCHES, val_loss=evaluations)
+    assert bool(constant_loss.check(run)) is speaks

@@ -101,6 +101,7 @@ def test_what_is_no_sink_is_refused_in_three_lines(tmp_path):
     [
         ("loss", "", "train/loss"),
         ("loss_epoch", "", "train/loss_epoch"),
+        ("train/loss", "", "train/loss_logged"),
         ("val/loss", "", "val/loss"),
         ("lr", "", "lr"),
         ("lr", "group_1", "lr/group_1"),

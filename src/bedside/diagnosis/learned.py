@@ -25,6 +25,7 @@ class Limits:
     readings: int = 20  # of a training loss: the blocks of a trend need them
     evaluations: int = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
     noise: float = 4.0  # σ of one reading: the range of thirty readings of pure noise
+    alone: float = 3.0  # σ of one evaluation: what it is off its level by once in four hundred times
     gain: float = 0.01  # of the level: a resumed or finished run moves by less; any from scratch by far more
     below_guess: float = 0.05  # of a blind guess's loss: what label frequencies and memorised examples bring at least
     near_guess: float = 0.1  # of ln K: an untrained head is off by about that
@@ -85,7 +86,9 @@ class Curve:
     def was_better(self) -> bool:
         """Whether it was ever clearly better than at its first reading."""
         first = float(self.series.values[0])
-        return self._beyond(first - self.best, self.limits.gain * max(abs(first), abs(self.best)))
+        least = self.limits.gain * max(abs(first), abs(self.best))
+        below = first - self.now  # one evaluation against a level: its own noise is all there is between them
+        return self._beyond(first - self.best, least) or below > max(least, self.limits.alone * self.outline.noise)
 
     def _beyond(self, gain: float, least: float) -> bool:
         if gain <= least:

@@ -195,6 +195,8 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
                 f"{each.key} is at {number(each.now)}, that of a blind guess ({beside}), and was never clearly below.",
                 "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or loss.",
             )
+    if chance is not None and not chance.classes and learned.metric_improved:
+        return None  # a loss in units of its own, beside a held-out error that came down
     for each in losses if chance is not None else ():
         comparable = chance is not None and each.best < limits.other_scale * chance.level
         if chance is not None and comparable and each.best > (1 - learned.limits.below_guess) * chance.level:

@@ -9,6 +9,7 @@ from functools import reduce
 
 import numpy as np
 
+from bedside.record.metric_direction import has_code_book
 from bedside.record.run import Run
 from bedside.record.series import Series
 
@@ -27,7 +28,7 @@ def with_implied_losses(run: Run) -> Run:
             names = ", ".join(each.owner for each in sets[:MAX_NAMES])
             notes.append(f"val/loss is the mean of {len(sets)} evaluation sets: {names}.")
     for loss, perplexity in PERPLEXITIES:
-        if loss in run.vitals or not run.has(perplexity):
+        if loss in run.vitals or not run.has(perplexity) or has_code_book(run.vitals):
             continue
         series = run.series(perplexity)
         if (series.finite().values >= 1).all():  # a perplexity below one is something else

@@ -85,6 +85,9 @@ class Run:
         for vital, owner in self._keys:
             self._by_vital.setdefault(vital, []).append(owner)
 
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self._keys)} series, see .keys()>"
+
     @property
     def series_keys(self) -> list[Key]:
         """All series as (vital, owner), in the order they were recorded."""

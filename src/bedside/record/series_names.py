@@ -26,6 +26,7 @@ PUBLIC_VITALS = {
     "saturated_fraction": "activation/saturated_fraction",
 }
 OWN_VITALS = {public: vital for vital, public in PUBLIC_VITALS.items()}
+LOGGED = "_logged"  # what the loop logs under a public name of ours: `train_loss` beside the loss that was watched
 OVERALL: Key = ("grad_norm", "")
 OVERALL_NAME = "grad_norm/overall"
 
@@ -35,7 +36,7 @@ def name_of(key: Key) -> str:
     if key == OVERALL:
         return OVERALL_NAME
     vital, owner = key
-    name = PUBLIC_VITALS.get(vital, vital)
+    name = f"{vital}{LOGGED}" if vital in OWN_VITALS else PUBLIC_VITALS.get(vital, vital)
     return f"{name}/{owner}" if owner else name
 
 
@@ -45,7 +46,7 @@ def key_named(name: str, owners: Mapping[str, Collection[str]]) -> Key | None:
         return OVERALL
     ends = (at for at, letter in enumerate(f"{name}/") if letter == "/")
     for vital, owner in ((name[:at], name[at + 1 :]) for at in ends):
-        for spelled in (OWN_VITALS.get(vital, vital), vital):
+        for spelled in (OWN_VITALS.get(vital, vital), vital, vital.removesuffix(LOGGED)):
             if owner in owners.get(spelled, ()):
                 return (spelled, owner)
     return None

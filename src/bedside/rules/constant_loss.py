@@ -15,10 +15,11 @@ enough: batches differ by more. A loss that fell to zero on its way may stay the
 that has come down to `done` of its first value; one that is zero from its first reading may not. Not judged after the
 learning rate went to zero, nor for policy-optimisation surrogates.
 
-Or it comes to rest without being equal: over the last third, on batches that are known to differ, the loss keeps within
-`rest` of its value and scatters `calmer` times as much as in the first third or less, and that value is above `high` of
-its first one. What a network has learned makes the loss small, and not independent of the batch: the outputs have
-become one constant, as in a metric loss whose samples all fall onto one point.
+Or it comes to rest without being equal: over the last third, on batches that are known to differ, the loss keeps
+within `rest` of its value and scatters `calmer` times as much as in the first third or less, and that value is above
+`high` of its first one; validation losses rest as well, where there are any. What a network has learned makes the
+loss small, and not independent of the batch: the outputs have become one constant, as in a metric loss whose samples
+all fall onto one point.
 
 ## When it is wrong
 The whole data set in one batch, with a learning rate of zero on purpose.
@@ -44,7 +45,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
@@ -63,6 +64,7 @@ class Limits:
     alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
     digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
     done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
+    evaluations: int = 3  # in that third: two may agree or differ by chance
     third: int = 20  # readings of the loss in a third of the run
     marks: int = 5  # batches of that third by which it is known that they differ: fast steps are not marked
     rest: float = 5e-3  # of the value: the loss of one batch differs from that of the next by a percent and more
@@ -125,6 +127,10 @@ def _at_rest(run: Run, series: Series, limits: Limits) -> bool:
         return False
     first, last = series.values[:third], series.values[-third:]
     level, began = float(np.median(last)), float(np.median(series.values[: limits.same]))
+    for each in validation_losses(run):
+        late = each.finite().since(int(series.steps[-third])).values
+        if len(late) >= limits.evaluations and float(np.ptp(late)) > limits.rest * abs(float(np.median(late))):
+            return False  # one constant for every input has one loss on the same data
     if not level > limits.high * began > 0 or float(np.ptp(last)) > limits.rest * level:
         return False
     return float(np.abs(np.diff(last)).mean()) <= limits.calmer * float(np.abs(np.diff(first)).mean())

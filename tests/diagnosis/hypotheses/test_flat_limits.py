@@ -199,7 +199,7 @@ def test_a_validation_that_gets_worse_speaks_of_learning_by_heart():
 def test_a_score_as_good_as_ever_speaks_against_learning_by_heart(lost, kept):
     accuracy = np.r_[0.4, 0.6, 0.8, np.full(14, 0.9), np.full(3, 0.9 - lost)]
     every = signs(a_run(loss=TRAINING, val_loss=RISES, val_accuracy=accuracy))
-    assert shown(every, "silent-overfitting", -HINT, "as good as ever") is kept
+    assert shown(every, "silent-overfitting", -STRONG, "as good as ever") is kept
 
 
 def test_seven_losses_before_the_rate_went_tell_whether_it_was_still_falling():

@@ -170,7 +170,7 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
     else:
         yield Sign("validation does not get worse", -HINT)
     if flat.rose > 0 and (score := _kept_score(flat)) is not None:
-        yield Sign(f"{score.key} is as good as ever ({number(score.last)})", -HINT)
+        yield Sign(f"{score.key} is as good as ever ({number(score.last)})", -STRONG)
     if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
     passes = epochs(flat.run)
