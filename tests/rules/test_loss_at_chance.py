@@ -144,6 +144,17 @@ def test_the_rate_is_lowered_only_where_something_may_have_moved(vitals, advice)
     assert finding.try_[-1] == advice
 
 
+def test_speaks_when_a_run_has_ended_without_ever_coming_below_the_variance_of_the_targets():
+    spread = {"target_variance": 0.5}
+    ends = 0.56 + 3 * np.exp(-np.arange(300) / 60)
+    [found] = loss_at_chance.check(a_run(loss=ends, config=spread, finished=True))
+    assert found.message.startswith("The loss never came below the variance of the targets = 0.500: it ends at 0.5")
+    assert not loss_at_chance.check(a_run(loss=ends - 0.1, config=spread, finished=True))
+    assert not loss_at_chance.check(
+        a_run(loss=ends + 0.15, config=spread, finished=True)
+    )  # of another scale, or another loss
+
+
 @pytest.mark.parametrize(("last", "speaks"), [(0.0982, False), (0.0994, True)])
 def test_held_out_errors_that_fall_ever_faster_are_on_their_way(last, speaks):
     """A plateau that is being left; what nears the variance of its targets slows down instead."""

@@ -7,7 +7,7 @@ from torch import nn
 from strangers.common import digits
 
 FAMILY = "evaluation"
-EXPECTS = ("erratic-validation",)
+EXPECTS = ("misread-validation", "erratic-validation")
 
 
 def main(watch, faulty):

@@ -24,7 +24,8 @@ nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
-they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before).
+they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before). So is a run that
+has ended `beside` that variance without ever having been below it.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -54,7 +55,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
-from bedside.analysis.chance_levels import DEVIATION, Chance, known_chance
+from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline, trend
@@ -223,6 +224,17 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
             f"{number(curve.now / level, 2)} times {chance}: a constant answer, the mean of the targets, does better.",
             {"now": curve.now, "chance": level, "known": True},
             "Standardise the targets to mean 0 and standard deviation 1, and scale the answers back afterwards.",
+        )
+        return
+    ended = run.finished and not run.matching("part/") and not run.matching("train/")
+    if ended and level <= curve.best <= curve.now <= (1 + limits.beside) * level and chance.what == VARIANCE:
+        yield _worse_than_a_constant(
+            run,
+            series,
+            f"The {called(series)} never came below {chance}: it ends at {number(curve.now)}, and a constant answer, "
+            "the mean of the targets, does better.",
+            {"now": curve.now, "chance": level, "known": True},
+            better_learning_rate(run, series.first_step),
         )
         return
     for each in _held_out_errors(run):

@@ -12,7 +12,15 @@ from bedside.wording import capital, number, printable, words
 
 SPLITS = {"val": "validation", "test": "test", "train": "training", "eval": "evaluation"}
 # Counters and flags of the record itself: no reader wants a chart of them.
-NOT_SHOWN = {"batch_fingerprint", "rank_fingerprint", "epoch", "micro_batches", "training_forwards", "clip_active"}
+NOT_SHOWN = {
+    "batch_fingerprint",
+    "rank_fingerprint",
+    "epoch",
+    "micro_batches",
+    "discarded_backwards",
+    "training_forwards",
+    "clip_active",
+}
 MAX_LINES = 12  # of a chart that nobody chose: nobody can distinguish more colours
 MAX_FOLDED = 40  # of what is left over; logs with thousands of series exist
 
