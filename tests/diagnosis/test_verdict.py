@@ -369,3 +369,17 @@ def test_losses_of_players_are_named_where_there_is_no_total():
     said = judged(a_run(**{"part/d_loss": [0.7] * 30, "part/g_loss": [40.0] * 30}))
     assert said.word == "unclear"
     assert "d_loss, g_loss" in said.reason
+
+
+@pytest.mark.parametrize(("late", "word"), [(0.0, "unclear"), (0.15, "healthy")])
+def test_a_score_that_improved_before_the_loss_turned_does_not_excuse_its_rise(late, word):
+    turn = np.abs(np.arange(30) - 6)
+    val = 1.0 + 0.02 * turn + 0.02 * np.maximum(0, np.arange(30) - 6)
+    score = np.concatenate([np.linspace(0.3, 0.7, 7), np.linspace(0.7, 0.7 + late, 23)])
+    said = judged(a_run(loss=falling(1.6, 0.6), val_loss=val, val_accuracy=score))
+    assert said.word == word
+    assert ("val/loss ends at" in said.reason) is (word == "unclear")
+
+
+def test_a_few_evaluations_are_counted_where_there_is_no_training_loss():
+    assert "4 evaluations" in judged(a_run(steps=40, val_loss=[0.01, 0.02, 0.05, 0.1])).reason

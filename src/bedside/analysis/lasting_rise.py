@@ -24,10 +24,11 @@ class Limits:
 
 
 LIMITS = Limits()
+MIN_READINGS = 3  # the last few, as the level now is taken from; of a short series no more than its later half counts
 
 
 def lasting_rise(series: Series, curve: Outline) -> float:
     """From the best level to the level now: of the last few readings, or of more where they are restless."""
     if curve.noise <= LIMITS.restless * abs(curve.best):
         return curve.now - curve.best
-    return series.median(LIMITS.readings) - curve.best
+    return series.median(min(LIMITS.readings, max(MIN_READINGS, len(series) // 2))) - curve.best

@@ -13,6 +13,7 @@ from functools import cached_property
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
+from bedside.analysis.metric_change import BETTER_ONCE, typical_change
 from bedside.analysis.statistics import outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
@@ -160,6 +161,11 @@ class Learned:
             if each.was_better and each.first - each.best > self.limits.metric_gain * abs(room):
                 return True
         return False
+
+    def metrics_went_on(self, curve: Curve) -> bool:
+        """Whether the typical metric of a set got better since its loss was at its best, be it only at first."""
+        change = typical_change(self.run, {curve.series.owner: curve.best_step})
+        return change is not None and change >= BETTER_ONCE
 
     def guessed_accuracies(self) -> Iterator[tuple[Series, float]]:
         """Accuracies that never rose clearly above a blind guess, each with the share that a guess gets right."""

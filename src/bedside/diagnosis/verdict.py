@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
-from bedside.analysis.losses import SCORE
+from bedside.analysis.losses import SCORE, validation_losses
 from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.analysis.untrained_signs import blind_score
 from bedside.diagnosis.learned import Curve, Learned
@@ -102,7 +102,9 @@ def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
             "how well the run goes.",
             "Log the total loss, or a score that should improve, such as the FID of what a generator makes.",
         )
-    had = f"{plural(readings, 'reading')} of the loss" if readings else "no loss"
+    evaluated = max((len(each.finite()) for each in validation_losses(learned.run)), default=0)
+    had = f"{plural(readings, 'reading')} of the loss" if readings else plural(evaluated, "evaluation")
+    had = had if readings or evaluated else "no loss"
     return Verdict(
         "unclear",
         f"Too little was recorded to judge: {had}.",
@@ -258,7 +260,7 @@ def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
 def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
     """It ends far from its own best."""
     for each in learned.every:
-        excused = each in learned.held_out and learned.metric_improved
+        excused = each in learned.held_out and learned.metrics_went_on(each)
         if each.lost and not excused:
             return Verdict(
                 "unclear",

@@ -32,6 +32,24 @@ def test_a_third_of_the_run_without_a_better_evaluation_is_a_question_and_a_fift
     assert asked(flat_for(0.22)) is None
 
 
+@pytest.mark.parametrize(("evaluations", "enough"), [(6, False), (7, True)])
+def test_fewer_than_seven_evaluations_are_no_question(evaluations, enough):
+    validation = np.r_[2.0, np.full(evaluations - 1, 1.0)]
+    assert (asked(validation) is not None) is enough
+
+
+@pytest.mark.parametrize(("name", "question"), [("diverging-loss", False), ("overfitting", True)])
+def test_a_run_that_fell_apart_is_not_flat(name, question):
+    found = Finding("XYZ101", name, Severity.ERROR, "It is so.", 0.9, 10, 20)
+    assert (flat_part(a_run(loss=TRAINING, val_loss=flat_for(0.45)), [found]) is not None) is question
+
+
+def test_a_gap_is_only_known_between_losses():
+    loss, score = asked(flat_for(0.45)), flat_part(a_run(loss=TRAINING, val_accuracy=1 - 0.5 * flat_for(0.45)), [])
+    assert loss.gap == pytest.approx(0.0, abs=0.01)
+    assert math.isnan(score.gap)
+
+
 @pytest.mark.parametrize(("rise", "flat"), [(0.2, True), (0.5, False)])
 def test_a_rise_that_nobody_calls_flat_is_no_question(rise, flat):
     validation = np.r_[4.0, 1.0, 1.0, np.linspace(1.0, 1.0 + rise, 17)]
@@ -137,6 +155,8 @@ SIGNS = {
         {"falls": 0.15},
         {"falls": 0.03},
     ),
+    "training falls, a plateau": ("plateau", -STRONG, "went on falling", {"falls": 0.35}, {"falls": 0.15}),
+    "training is flat, a plateau": ("plateau", HINT, "is flat too", {"falls": 0.03}, {"falls": 0.07}),
     "training is flat": ("normal-convergence", STRONG, "is flat too", {"falls": 0.03}, {"falls": 0.07}),
     "nowhere to fall": ("normal-convergence", STRONG, "is flat too", {"gap": 0.08}, {"gap": 0.12}),
     "far above": ("silent-overfitting", STRONG, "far above training", {"gap": 0.35}, {"gap": 0.25}),
