@@ -1,7 +1,7 @@
 import numpy as np
 
 from bedside.finding import NotExamined, Severity
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.rules.dead_layer import dead_layer
 from bedside.testing import a_run
 
@@ -59,6 +59,12 @@ def test_a_bias_is_not_dead_while_its_weight_gets_a_gradient():
     alive = {"critic.0": 0.2, "critic.2.bias": 0, "critic.2.parametrizations.weight": 0.3}
     assert not check(alive)
     assert check({**alive, "critic.2.parametrizations.weight": 0})
+
+
+def test_gelu_is_no_cure_where_there_is_no_relu():
+    for kind, said in (("relu", True), ("tanh", False)):
+        [found] = check({"0": 0, "2": 0, "4": 0.1, "6": 0.3}, events=[Event(0, "nonlinearities", {"1": kind})])
+        assert ("GELU" in found.try_[0]) is said
 
 
 def test_leaves_parameters_without_any_gradient_to_silent_parameter():

@@ -152,4 +152,11 @@ def _advice(run: Run, layer: Series, first: int, zeros: list[str]) -> list[str]:
             lower_learning_rate(run, max(0, first - 1)),
             "Use a non-linearity with a slope on both sides there: nn.LeakyReLU() or nn.GELU().",
         ]
-    return [f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation; GELU instead of ReLU."]
+    gelu = "; GELU instead of ReLU" if _has_relu(run) else ""
+    return [f"Start the bias of `{layer.owner}` at 0 and its weights with He initialisation{gelu}."]
+
+
+def _has_relu(run: Run) -> bool:
+    """Whether a ReLU was seen, or nobody looked."""
+    kinds = [str(kind) for event in run.events_of("nonlinearities") for kind in event.data.values()]
+    return not kinds or any("relu" in kind for kind in kinds)
