@@ -5,7 +5,14 @@ import torch
 from torch import nn
 
 FAMILY = "reinforcement"
-EXPECTS = ("unbalanced-loss-parts", "loss-without-accuracy", "stuck-from-start", "stalled-loss", "loss-at-chance")
+EXPECTS = (
+    "stuck-reward",
+    "unbalanced-loss-parts",
+    "loss-without-accuracy",
+    "stuck-from-start",
+    "stalled-loss",
+    "loss-at-chance",
+)
 
 
 class Corridor:

@@ -17,6 +17,7 @@ from bedside.rules.constant_loss import constant_loss
 from bedside.rules.damped_step import damped_step
 from bedside.rules.dead_layer import dead_layer
 from bedside.rules.dead_units import dead_units
+from bedside.rules.decay_outweighs_gradient import decay_outweighs_gradient
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.dominant_module import dominant_module
 from bedside.rules.endless_warmup import endless_warmup
@@ -89,6 +90,7 @@ from bedside.rules.still_falling import still_falling
 from bedside.rules.stochastic_evaluation import stochastic_evaluation
 from bedside.rules.straggling_rank import straggling_rank
 from bedside.rules.stuck_from_start import stuck_from_start
+from bedside.rules.stuck_reward import stuck_reward
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.swallowed_updates import swallowed_updates
 from bedside.rules.symmetric_units import symmetric_units
@@ -151,6 +153,7 @@ CATALOGUE: tuple[Rule, ...] = (
     worsening_metric,
     heavy_dropout,
     worse_than_guess,
+    stuck_reward,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
@@ -168,6 +171,7 @@ CATALOGUE: tuple[Rule, ...] = (
     amplified_step,
     damped_step,
     stale_momentum,
+    decay_outweighs_gradient,
     runaway_weights,
     shrinking_weights,
     weight_jump,
