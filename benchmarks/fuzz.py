@@ -43,7 +43,7 @@ RESULTS = Path(__file__).parent / "results" / "fuzz.csv"
 FIXTURES = Path(__file__).parent.parent / "tests" / "logs" / "fixtures"
 TOO_LONG = 10  # seconds of processor time for one file of a few kilobytes
 MEMORY = 2 * 2**30
-MOST_FAILURES = 50  # after which a reader needs mending, not more files
+MAX_FAILURES = 50  # after which a reader needs mending, not more files
 TELL = 20_000  # files between two lines about the progress
 HOSTILE = (
     b"nan", b"inf", b"-1", b"1e309", b"9" * 40, b"\xff" * 8, b"\0" * 16, b'"', b"[" * 50, b"{" * 50, b"NaN", b"null",
@@ -278,7 +278,7 @@ def fuzz(reader: str, files: int, folder: Path) -> dict[str, object]:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         slowest = max(slowest, time.process_time() - start)
-        if counts["failure"] >= MOST_FAILURES:
+        if counts["failure"] >= MAX_FAILURES:
             break
         if (number + 1) % TELL == 0:
             print(f"  {reader}: {number + 1:,} files, {time.perf_counter() - began:.0f} s, {counts}", flush=True)

@@ -78,13 +78,15 @@ def _strangers(table: Path) -> Iterator[str]:
         "way and then divided between the two halves, so its programs are scored there as the rules are now. Of the\n"
         "third round (eight programs were changed after a first run in which the fault did too little harm or the\n"
         "twin was not sound, and one label was widened) 33 were caught: 14 of the 24 that rule writers saw\n"
-        "afterwards, 19 of the 24 that they did not see.\n"
+        "afterwards, 19 of the 24 that they did not see. The fourth was written in one go, half of it with subtle\n"
+        "faults, and went to the half in sight; programs whose fault turned out to do no harm were left out.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
         rows += csv.DictReader(file)
-    rounds = {"at_first_sight": "first", "at_first_sight_2": "second", "at_first_sight_3": "third"}
+    number = ("first", "second", "third", "fourth")
+    rounds = {"at_first_sight" + (f"_{place}" if place > 1 else ""): which for place, which in enumerate(number, 1)}
     names = {half: f"at first sight, {which} round" for half, which in rounds.items()}
     for half in ("in_sight", "held_out", *rounds, "fresh"):
         mine = [row for row in rows if row["half"] == half]

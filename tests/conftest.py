@@ -30,7 +30,7 @@ def the_clock_ends_no_full_recording(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["plain", "native"])
 def way(request, monkeypatch):
-    """With torch and numpy alone, and with machine code."""
+    """With torch and numpy alone, and with native code."""
     if request.param == "plain":
         monkeypatch.setattr(native, "_kernels", None)
         monkeypatch.setenv("BEDSIDE_NATIVE", "0")

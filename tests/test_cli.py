@@ -15,6 +15,7 @@ from contextlib import suppress
 import pytest
 
 from bedside import __version__, cli
+from bedside.errors import install_extra
 from bedside.rules import CATALOGUE
 
 
@@ -192,13 +193,35 @@ def test_report_says_when_it_cannot_write(bedside):
     assert "No such file or directory" in err
 
 
+def test_a_misspelt_metric_in_map_is_refused_with_the_nearest_names(bedside):
+    code, out, err = bedside("diagnose", "sick.csv", "--map", "los=val/loss")
+    assert (code, out) == (2, "")
+    assert_three_lines(err)
+    assert err.startswith("No metric of this log is called 'los'.\n  Expected: one of loss")
+    assert bedside("diagnose", "healthy.csv", "--map", "loss=val/loss", "--fail-on", "never")[0] == 0
+
+
+def test_the_zoo_alone_lists_its_commands(bedside):
+    code, out, err = bedside("zoo")
+    assert (code, err) == (0, "")
+    assert "guide" in out
+
+
+def test_replay_names_what_is_missing(bedside, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bedside.incident.incident", None)
+    code, out, err = bedside("replay", "incidents/step_7")
+    assert (code, out) == (2, "")
+    assert_three_lines(err)
+    assert "which is not installed" in err
+
+
 def test_the_demo_names_the_extra_when_scikit_learn_is_missing(bedside, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     code, out, err = bedside("demo")
     assert (code, out) == (2, "")
     assert_three_lines(err)
     assert "sklearn is not installed" in err
-    assert err.splitlines()[2] == "  Try: pip install 'bedside[demo]'"
+    assert err.splitlines()[2] == f"  Try: {install_extra('demo')}"
 
 
 def test_a_deleted_working_directory_is_not_a_failure_of_ours(bedside, tmp_path, monkeypatch):

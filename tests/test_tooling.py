@@ -40,3 +40,14 @@ def test_every_pip_call_goes_through_the_constraints():
 def test_no_file_of_ours_names_a_network_host():
     for name in ("Makefile", ".ci/run", ".pre-commit-config.yaml", "pyproject.toml", "constraints.txt", "README.md"):
         assert not re.search(r"https?://", (ROOT / name).read_text()), name
+
+
+def test_files_that_a_package_lists_exist_beside_it():
+    listed = [
+        (package, name)
+        for package in (ROOT / "src/bedside").rglob("__init__.py")
+        for name in re.findall(r"^    (\w+\.py)  ", package.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(listed) > 10
+    missing = [f"{package.parent.name}/{name}" for package, name in listed if not (package.parent / name).exists()]
+    assert not missing

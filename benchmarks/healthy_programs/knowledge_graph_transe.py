@@ -17,25 +17,30 @@ class TransE(nn.Module):
 
 
 def main(watch):
-    n = 120
-    heads = torch.arange(n).repeat(4)
-    relations = torch.arange(4).repeat_interleave(n)
-    tails = (heads + torch.tensor([1, 3, 10, 30])[relations]) % n
+    side, n = 11, 121  # a grid, whose neighbours are translations of one another
+    moves = torch.tensor([[1, 0], [0, 1], [2, 1], [1, 2]])
+    facts = [
+        (x * side + y, k, (x + dx) * side + y + dy)
+        for k, (dx, dy) in enumerate(moves.tolist())
+        for x in range(side - dx)
+        for y in range(side - dy)
+    ]
+    heads, relations, tails = torch.tensor(facts).T
     order = torch.randperm(len(heads))
-    train, test = order[:430], order[430:]
+    train, test = order[:-50], order[-50:]
     model = TransE(n, 4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     monitor = watch(model, optimizer)
-    for epoch in range(80):
+    for epoch in range(240):
         model.entity.weight.data = F.normalize(model.entity.weight.data, dim=1)
-        for i in train[torch.randperm(430)].split(43):
+        for i in train[torch.randperm(len(train))].split(40):
             h, r, t = heads[i], relations[i], tails[i]
             wrong = torch.randint(n, t.shape)
             loss = F.relu(1 + model(h, r, t) - model(h, r, wrong)).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        if epoch % 8 == 7:
+        if epoch % 12 == 11:
             with torch.no_grad():
                 rank = 0.0
                 for k in test.tolist():

@@ -37,7 +37,7 @@ def main(watch):
     mean = ((X[:1500] - X[:1500].mean(0)) ** 2).mean().item()
     model = MAE()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.95), weight_decay=0.05)
-    epochs, per = 20, 24
+    epochs, per = 50, 24
     scheduler = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / (2 * per), 0.5 * (1 + math.cos(math.pi * s / (epochs * per))))
     )

@@ -60,9 +60,9 @@ def main(watch):
     test_loader = DataLoader(TensorDataset(X[1400:], y[1400:]), batch_size=200)
     model = Net()
     optimizer = optim.Adadelta(model.parameters(), lr=1.0)
-    scheduler = StepLR(optimizer, step_size=1, gamma=0.7)
+    scheduler = StepLR(optimizer, step_size=1, gamma=0.8)
     monitor = watch(model, optimizer)
-    for epoch in range(1, 11):
+    for epoch in range(1, 15):
         train(model, train_loader, optimizer)
         loss, accuracy = test(model, test_loader)
         monitor.log(test_loss=loss, test_accuracy=accuracy, epoch=epoch)

@@ -26,7 +26,7 @@ def main(watch):
     content = (grid[None, :] + grid[:, None]).sin().expand(1, 3, 32, 32) * 0.5 + 0.5
     style = torch.rand(1, 3, 32, 32).round()
     want_content, want_style = features(content), gram(features(style))
-    model = Picture(content)
+    model = Picture(torch.rand(1, 3, 32, 32))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     monitor = watch(model, optimizer)
     history = []

@@ -98,7 +98,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(args: Sequence[str] | None = None) -> int | Callable[[], None]:
-    """Run one command and return its exit code, or the script to be run; no exception gets past this door."""
+    """Run one command and return its exit code, or the script to be run; no exception gets out of here."""
     with contextlib.suppress(AttributeError, ValueError):  # a terminal that cannot draw bars gets question marks
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # replaced streams may lack it
     try:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import BedsideError
+from bedside.errors import BedsideError, install_extra
 from bedside.finding import Diagnosis
 
 EPOCHS = 25
@@ -61,7 +61,7 @@ def _require_extras() -> None:
             raise BedsideError(
                 f"The demo trains two small nets, and {package} is not installed.",
                 expected="torch and scikit-learn, which come with the extra 'demo'",
-                try_="pip install 'bedside[demo]'",
+                try_=install_extra("demo"),
             ) from None
 
 

@@ -1,7 +1,7 @@
 """Every error a user can meet has three lines: what happened, what was expected, what to type.
 
-The facts are raised where they are known; the public door (`bedside.watch`, the command line) adds the
-user's own call as the line to type, once, with `at_the_door`.
+The facts are raised where they are known; the public functions (`bedside.watch`, the command line) add the
+user's own call as the line to type, once, with `with_call`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BedsideError(Exception):
             lines.append(f"  Try: {self.try_}")
         return "\n".join(map(_one_line, lines))
 
-    def at_the_door(self, try_: str) -> BedsideError:
+    def with_call(self, try_: str) -> BedsideError:
         """The same error with the user's own call filled in, unless the fact already knew better."""
         self.try_ = self.try_ or try_
         return self
@@ -77,6 +77,24 @@ def nearest_first(wrong: str, names: Iterable[str], most: int = 6) -> str:
     rest = [name for name in known if name not in close]
     shown = (close + rest)[:most]
     return ", ".join(shown) + (", …" if len(known) > most else "")
+
+
+def install_extra(extra: str) -> str:
+    """The command that installs an extra from where bedside itself came: a clone, or a package index."""
+    import json
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    source, editable = "bedside", ""
+    try:
+        origin = json.loads(distribution("bedside").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, OSError, ValueError):  # on the path without being installed
+        origin = {}
+    folder = unquote(urlsplit(origin.get("url", "")).path)
+    if "dir_info" in origin and os.path.isdir(folder):
+        source, editable = folder, "-e " if origin["dir_info"].get("editable") else ""
+    return f"pip install {editable}{shlex.quote(f'{source}[{extra}]')}"
 
 
 def unknown_name(kind: str, wrong: str, names: Iterable[str], try_: str = "") -> BadOption:

@@ -25,7 +25,7 @@ from bedside.rules import CATALOGUE, Rule, find_rule
 
 OWN, SHARED = "bedside.toml", "pyproject.toml"
 KEYS = ("select", "ignore", "fail_on", "limits", "map")
-MOST_BYTES = 2**20  # of a file of settings
+MAX_BYTES = 2**20  # of a file of settings
 FAIL_ON = ("error", "warning", "note", "never")
 
 Limits = Mapping[str, Mapping[str, Any]]  # by the name of the rule
@@ -116,8 +116,8 @@ def read_settings(path: Path) -> Settings:
 
 def _table(path: Path) -> Mapping[str, Any] | None:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise tomllib.TOMLDecodeError(f"it has more than {MOST_BYTES // 2**20} MB")
+        if path.stat().st_size > MAX_BYTES:
+            raise tomllib.TOMLDecodeError(f"it has more than {MAX_BYTES // 2**20} MB")
         whole = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise BadOption(

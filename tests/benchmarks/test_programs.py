@@ -26,8 +26,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_there_are_enough_programs_in_both_halves() -> None:
     in_sight = [file for file in FAULTY if file.parent.name == "in_sight"]
     assert len(HEALTHY) >= 40
-    assert len(FAULTY) >= 40
-    assert abs(2 * len(in_sight) - len(FAULTY)) <= 10
+    assert min(len(in_sight), len(FAULTY) - len(in_sight)) >= 40  # rounds that wait to be divided make one half larger
 
 
 @pytest.mark.parametrize("file", [*HEALTHY, *FAULTY], ids=lambda file: file.stem)

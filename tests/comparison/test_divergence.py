@@ -87,3 +87,27 @@ def test_runs_with_the_same_random_numbers_may_drift_by_rounding():
     small[40:] *= 1 + 3e-6  # the first sign of it, before it comes to anything
     small[80:] *= 1.02
     assert find_divergence(series(base), series(small), exact=True).step == 40
+
+
+def test_one_that_stops_being_finite_diverges_where_it_does():
+    left, right = np.ones(120), np.r_[np.ones(50), np.full(70, np.nan)]
+    found = find_divergence(series(left), series(right))
+    assert found is not None
+    assert found.step == 50
+    assert find_divergence(series(right), series(right)) is None
+
+
+def test_only_the_steps_that_both_have_are_compared():
+    longer = np.r_[np.ones(120), np.full(120, 5.0)]
+    assert find_divergence(series(np.ones(120), "lr"), series(longer, "lr")) is None
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_what_differs_at_the_very_end_only_is_no_divergence(places):
+    other = np.r_[np.ones(60 - places), np.full(places, 2.0)]
+    assert find_divergence(series(np.ones(60), "lr"), series(other, "lr")) is None
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_curve_of_one_reading_cannot_be_compared(exact):
+    assert find_divergence(series([1.0]), series(np.full(120, 9.0)), exact=exact) is None

@@ -112,6 +112,37 @@ def test_a_guess_is_one_of_so_many_classes_or_the_commonest_label_whichever_is_m
     assert guessed(np.full(8, 0.25), 1.0, classes=10) == []
 
 
+def test_without_a_number_of_classes_a_guess_is_the_commonest_label():
+    run = a_run(loss=1.0, val_accuracy=np.full(8, 0.6), label_share_max=0.58)
+    assert [guess for _, guess in Learned(run).guessed_accuracies()] == [pytest.approx(0.58)]
+
+
+def test_a_guess_that_the_settings_state_is_not_inferred_again():
+    run = a_run(loss=np.geomspace(math.log(10), 0.3, 400), val_accuracy=np.full(8, 0.1), config={"classes": 10})
+    assert Learned(run).chance is not None
+    assert Learned(run).apparent_chance is None
+
+
+def test_the_first_third_of_an_accuracy_tells_the_guess_that_nobody_stated():
+    rising = np.r_[np.full(4, 0.1), np.linspace(0.2, 0.9, 8)]
+    run = a_run(loss=np.geomspace(math.log(10), 0.3, 400), val_accuracy=rising)
+    chance = Learned(run).apparent_chance
+    assert chance is not None
+    assert chance.classes == 10
+    late = np.r_[np.full(2, 0.1), np.linspace(0.5, 0.9, 10)]
+    assert Learned(a_run(loss=np.geomspace(math.log(10), 0.3, 400), val_accuracy=late)).apparent_chance is None
+
+
+def test_every_curve_is_there_the_training_loss_first():
+    run = a_run(loss=np.geomspace(2.0, 0.5, 40), val_loss=np.geomspace(2.0, 0.5, 8), val_accuracy=np.linspace(0, 1, 8))
+    assert [each.series.vital for each in Learned(run).every] == ["loss", "val/loss", "val/accuracy"]
+
+
+@pytest.mark.parametrize(("first", "now", "level"), [(-4.0, 1.0, 4.0), (1.0, -4.0, 4.0)])
+def test_the_level_of_a_curve_is_the_larger_of_its_ends(first, now, level):
+    assert curve(np.r_[np.full(20, first), np.full(20, now)]).level == pytest.approx(level)
+
+
 def test_a_score_is_shown_as_the_user_knows_it():
     [score] = Learned(a_run(steps=400, val_accuracy=np.linspace(0.1, 0.9, 20))).metrics
     assert score.turned

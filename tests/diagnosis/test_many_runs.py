@@ -10,7 +10,7 @@ import time
 import pytest
 
 from bedside.cli import run as command
-from bedside.diagnosis import many_runs as fleet
+from bedside.diagnosis import many_runs
 from bedside.diagnosis.many_runs import Order, diagnose_all
 from bedside.errors import BadOption
 from bedside.finding import Diagnosis, Failure
@@ -65,12 +65,12 @@ def _die_hang_or_grow(job, order):
         time.sleep(60)
     if job.name.endswith("run7.csv"):
         return [bytes(2**34)]
-    return fleet.answers_for(job, order)
+    return many_runs.answers_for(job, order)
 
 
 def test_a_run_that_dies_hangs_or_fills_the_memory_is_named_and_the_others_are_answered(forest, monkeypatch):
-    monkeypatch.setattr(fleet, "_answered", _die_hang_or_grow)
-    monkeypatch.setattr(fleet, "_seconds", lambda job: 1.0 if "run6" in job.name else 60.0)
+    monkeypatch.setattr(many_runs, "_answered", _die_hang_or_grow)
+    monkeypatch.setattr(many_runs, "_seconds", lambda job: 1.0 if "run6" in job.name else 60.0)
     answers = diagnose_all(find_runs(forest), Order(), workers=2)
     failures = {a.run.rsplit("/", 1)[-1]: a.error for a in answers if isinstance(a, Failure)}
     assert set(failures) == {"run5.csv", "run6.csv", "run7.csv", "broken"}

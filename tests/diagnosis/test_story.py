@@ -87,6 +87,17 @@ def test_a_preview_is_never_primary_and_explains_no_alarm_away():
     assert primary(finding("rate", 0, preview=True)) is None
 
 
+def test_a_preview_may_explain_a_preview_but_no_stable_finding():
+    link = [Link("rate", "gradient", "why")]
+    previews = [finding("rate", 0, preview=True), finding("gradient", 10, preview=True)]
+    assert linked(previews, 1000, link)[1] == {0}
+    assert linked([previews[0], finding("gradient", 10)], 1000, link)[1] == set()
+
+
+def test_of_equals_that_are_equally_sure_the_first_of_the_catalogue_is_primary():
+    assert primary(finding("a", 100), finding("b", 100)) == "a"
+
+
 def test_of_equals_at_the_same_time_the_surest_is_primary():
     assert primary(finding("a", 100, confidence=0.5), finding("b", 110, confidence=0.8)) == "b"
     assert primary(finding("a", 100, confidence=0.5), finding("b", 400, confidence=0.8)) == "a"

@@ -95,6 +95,19 @@ def test_validation_never_better_than_at_its_first_evaluation():
     assert "never better than at its first evaluation" in said.reason
 
 
+def test_an_evaluation_loss_that_came_down_by_more_than_its_noise_is_better_than_at_first():
+    lower = np.r_[1.65, 1.45 + 0.03 * np.array([1, -1, 0.5, -0.6, 0.9, -0.8, 0.3, -0.2, 0.7, -0.9, 0.4])]
+    assert judged(a_run(loss=falling(), val_loss=lower)).word == "healthy"
+    barely = np.r_[1.55, lower[1:]]
+    assert judged(a_run(loss=falling(), val_loss=barely)).word == "unclear"
+
+
+def test_a_loss_in_units_of_its_own_is_no_guess_where_a_held_out_error_came_down():
+    guess = {"loss": falling(1.6, 1.1), "config": {"target_variance": 0.3}}
+    assert judged(a_run(**guess)).word == "unclear"
+    assert judged(a_run(**guess, val_recon_error=np.geomspace(0.7, 0.15, 12))).word == "healthy"
+
+
 def test_a_score_that_improves_excuses_a_validation_loss_that_does_not():
     run = a_run(loss=falling(), val_loss=noisy(np.linspace(0.5, 0.6, 12)), val_accuracy=np.linspace(0.7, 0.9, 12))
     assert judged(run).word == "healthy"
@@ -163,6 +176,8 @@ def test_a_loss_that_was_logged_for_the_first_part_only_is_unclear():
 def test_a_policy_loss_needs_a_score():
     loss = np.random.default_rng(0).standard_normal(STEPS)
     assert "not meant to fall" in judged(a_run(loss=loss, approx_kl=0.01)).reason
+    assert "reward" in judged(a_run(loss=loss, approx_kl=0.01)).settled_by
+    assert "distance" in judged(a_run(loss=loss, config={"objective": "score"})).settled_by
     rewarded = a_run(loss=loss, approx_kl=0.01, reward=noisy(np.linspace(0.1, 0.9, STEPS), 0.1))
     assert judged(rewarded).word == "healthy"
 
@@ -332,3 +347,39 @@ def test_a_run_in_which_anything_improved_has_shown_that_it_learned():
     still = noisy([2.0] * STEPS, 0.001)
     assert judged(a_run(loss=still, val_accuracy=np.linspace(0.3, 0.6, 20))).word == "healthy"
     assert judged(a_run(loss=still, val_accuracy=noisy([0.3] * 20, 0.001))).word == "unclear"
+
+
+@pytest.mark.parametrize(("last", "word"), [(0.67, "unclear"), (0.62, "healthy")])
+def test_a_loss_that_began_as_a_guess_among_classes_nobody_named_must_come_clearly_below_it(last, word):
+    val = np.linspace(0.692, last, 30)  # ln 2 is 0.693: a twentieth below is 0.658
+    said = judged(
+        a_run(loss=noisy(np.linspace(0.7, last - 0.01, 30)), val_loss=val, val_accuracy=np.linspace(0.53, 0.64, 30))
+    )
+    assert said.word == word
+    assert ("among 2 classes" in said.reason) is (word == "unclear")
+
+
+def test_an_accuracy_that_was_good_at_once_is_no_sign_of_guessing():
+    val = np.linspace(0.7, 0.68, 30)  # a loss of another kind, at a number that looks familiar
+    said = judged(a_run(loss=noisy(np.linspace(0.9, 0.5, 30)), val_loss=val, val_accuracy=np.linspace(0.9, 0.95, 30)))
+    assert "guess" not in said.reason
+
+
+def test_losses_of_players_are_named_where_there_is_no_total():
+    said = judged(a_run(**{"part/d_loss": [0.7] * 30, "part/g_loss": [40.0] * 30}))
+    assert said.word == "unclear"
+    assert "d_loss, g_loss" in said.reason
+
+
+@pytest.mark.parametrize(("late", "word"), [(0.0, "unclear"), (0.15, "healthy")])
+def test_a_score_that_improved_before_the_loss_turned_does_not_excuse_its_rise(late, word):
+    turn = np.abs(np.arange(30) - 6)
+    val = 1.0 + 0.02 * turn + 0.02 * np.maximum(0, np.arange(30) - 6)
+    score = np.concatenate([np.linspace(0.3, 0.7, 7), np.linspace(0.7, 0.7 + late, 23)])
+    said = judged(a_run(loss=falling(1.6, 0.6), val_loss=val, val_accuracy=score))
+    assert said.word == word
+    assert ("val/loss ends at" in said.reason) is (word == "unclear")
+
+
+def test_a_few_evaluations_are_counted_where_there_is_no_training_loss():
+    assert "4 evaluations" in judged(a_run(steps=40, val_loss=[0.01, 0.02, 0.05, 0.1])).reason

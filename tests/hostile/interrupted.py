@@ -130,7 +130,7 @@ def left_behind(program: Program) -> list[str]:
             left.append(f"something on module {name!r}")
     if program.optimizer._optimizer_step_pre_hooks or program.optimizer._optimizer_step_post_hooks:
         left.append("a hook of the optimizer")
-    if torch_patches.DISPATCHERS or torch_patches.AWAKE:
+    if torch_patches.DISPATCHERS or torch_patches.ACTIVE:
         left.append("a dispatcher")
     if STANDING:
         left.append("a standing slot")

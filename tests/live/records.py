@@ -29,5 +29,5 @@ class GrowingRecord:
         self.store.commit()
         self.steps += steps
 
-    def close(self) -> None:
-        self.store.close(finished=True)
+    def close(self, finished: bool | None = True) -> None:
+        self.store.close(finished)

@@ -1,12 +1,14 @@
 import io
+import os
 import sys
+import time
 
 import pytest
 from tests.live.records import GrowingRecord
 
 from bedside.cli import run as bedside
 from bedside.errors import NotARun
-from bedside.live.served_folder import Folder
+from bedside.live.served_folder import FRESH, Folder, is_growing
 from bedside.live.terminal import follow, frame, judge
 from bedside.report.styled_lines import plain
 
@@ -21,7 +23,7 @@ def record(tmp_path):
 
 def screen(record):
     (found,) = Folder(record.folder).runs().values()
-    return plain(frame(*judge(found), 80))
+    return plain(frame(*judge(found), 80, growing=True))
 
 
 def test_it_shows_the_vitals_the_layers_and_what_was_found(record):
@@ -32,6 +34,24 @@ def test_it_shows_the_vitals_the_layers_and_what_was_found(record):
     assert "first over last: 0.4 / 0.9 = 0.444" in shown
     assert "ERROR  NUM101 nonfinite-loss" in shown
     assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_a_run_is_not_said_to_train_once_its_record_is_closed_or_long_silent(record):
+    (found,) = Folder(record.folder).runs().values()
+    run, answer = judge(found)
+    assert "· nothing new ·" in plain(frame(run, answer, 80, growing=False))
+    record.close(finished=None)  # as when the interpreter ends without a word
+    (found,) = Folder(record.folder).runs().values()
+    run, answer = judge(found)
+    assert "· ended ·" in plain(frame(run, answer, 80, growing=is_growing(found, run.ended)))
+
+
+@pytest.mark.parametrize(("age", "growing"), [(FRESH - 30, True), (FRESH + 5, False)])
+def test_a_run_that_was_killed_counts_as_training_for_two_minutes(record, age, growing):
+    (found,) = Folder(record.folder).runs().values()
+    for path in record.folder.iterdir():
+        os.utime(path, (time.time() - age,) * 2)
+    assert is_growing(found, ended=False) is growing
 
 
 def test_a_finding_goes_when_the_run_no_longer_shows_it(record):

@@ -20,16 +20,31 @@ PROGRAMS = {
         " num_updates=100, lr=1.25e-05, gnorm=2.1, loss_scale=128, wall=45",
         {"loss": {100: 9.8}, "grad_norm": {100: 2.1}, "loss_scale": {100: 128.0}, "lr": {100: 1.25e-05}},
     ),
+    "Darknet, which names what stands before": (
+        " 9: 2.5, 2.7 avg loss, 0.001000 rate, 4.128 seconds, 576 images, 9.2 hours left\nLoaded: 0.000028 seconds\n"
+        " 10: 2.3, 2.6 avg loss, 0.001000 rate, 4.128 seconds, 640 images, 9.2 hours left",
+        {"loss": {9: 2.5, 10: 2.3}, "lr": {9: 0.001, 10: 0.001}},
+    ),
+    "CatBoost": (
+        "0:\tlearn: 0.68\ttest: 0.69\tbest: 0.69 (0)\ttotal: 57ms\tremaining: 57.1s\n"
+        "100:\tlearn: 0.51\ttest: 0.62\tbest: 0.62 (100)\ttotal: 5s\tremaining: 9s",
+        {"loss": {0: 0.68, 100: 0.51}, "val/loss": {0: 0.69, 100: 0.62}},
+    ),
+    "ML-Agents, in sentences": (
+        "[INFO] 3DBall. Step: 12000. Time Elapsed: 100.1 s. Mean Reward: 1.2. Std of Reward: 0.7. Training.\n"
+        "[INFO] 3DBall. Step: 24000. Time Elapsed: 200.1 s. Mean Reward: 2.5. Std of Reward: 0.7. Training.",
+        {"train/mean_reward": {12000: 1.2, 24000: 2.5}},
+    ),
     "timm": (
         "Train: 1 [  50/100 (  4%)]  Loss: 6.93 (6.94)  Time: 0.523s,  489.33/s  (0.8s, 300.1/s)  LR: 1.000e-05\n"
         "Test: [  48/48]  Time: 0.108 (0.219)  Loss:  6.9014 (6.9100)  Acc@1:  0.1179 ( 0.1320)  Acc@5:  0.58 ( 0.55)",
-        {"loss": {150: 6.93}, "val/loss": {150: 6.9014}, "val/accuracy": {150: 0.1179}, "lr": {150: 1e-05}},
+        {"loss": {50: 6.93}, "val/loss": {50: 6.9014}, "val/accuracy": {50: 0.1179}, "lr": {50: 1e-05}},
     ),
     "mmdetection": (
         "2021-06-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/100]\tlr: 2e-03, eta: 1 day, 2:03:04, time: 0.5,"
         " memory: 3900, loss_rpn_cls: 0.6, loss: 1.9\n"
         "2021-06-01 12:01:00,000 - mmdet - INFO - Epoch(val) [1][625]\tbbox_mAP: 0.2210",
-        {"loss": {150: 1.9}, "part/loss_rpn_cls": {150: 0.6}, "val/bbox_map": {150: 0.221}},
+        {"loss": {50: 1.9}, "part/loss_rpn_cls": {50: 0.6}, "val/bbox_map": {50: 0.221}},
     ),
     "torchtitan": (
         "[rank0]:2024-05-01 10:00:00,000 - root - INFO - step: 10  loss:  9.1234  grad_norm: 1.23  memory:"
@@ -44,7 +59,7 @@ PROGRAMS = {
     "Keras": (
         "Epoch 1/2\n 50/100 [====>....] - ETA: 10s - loss: 2.3\n"
         "100/100 [====] - 5s 50ms/step - loss: 1.2 - val_loss: 1.1",
-        {"loss": {150: 2.3, 200: 1.2}, "val/loss": {200: 1.1}},
+        {"loss": {50: 2.3, 100: 1.2}, "val/loss": {100: 1.1}},
     ),
     "NeMo": (
         "Epoch 0:  10%|█ | 10/100 [00:10<01:30,  1.00s/it, v_num=0, reduced_train_loss=10.9, global_step=9.000]",
@@ -102,7 +117,7 @@ PROGRAMS = {
     "PyTorch's quickstart": (
         "Epoch 1\n-------------------------------\nloss: 1.000000  [   64/60000]\nloss: 2.200000  [ 6464/60000]\n"
         "Test Error: \n Accuracy: 50.5%, Avg loss: 2.158 \n",
-        {"loss": {60064: 1.0, 66464: 2.2}, "val/loss": {66464: 2.158}, "val/accuracy": {66464: 0.505}},
+        {"loss": {64: 1.0, 6464: 2.2}, "val/loss": {6464: 2.158}, "val/accuracy": {6464: 0.505}},
     ),
     "PyTorch's DCGAN example": (
         "[0/25][50/1583]\tLoss_D: 1.7\tLoss_G: 4.7\tD(x): 0.5\tD(G(z)): 0.3 / 0.2\n"
@@ -112,11 +127,11 @@ PROGRAMS = {
     "PyTorch's language model": (
         "| epoch   1 |   200/ 2983 batches | lr 5.00 | ms/batch 12.34 | loss  6.50 | ppl   665.14\n"
         "| end of epoch   1 | time: 12.34s | valid loss  6.10 | valid ppl   445.86",
-        {"loss": {3183: 6.5}, "lr": {3183: 5.0}, "val/loss": {3183: 6.1}},
+        {"loss": {200: 6.5}, "lr": {200: 5.0}, "val/loss": {200: 6.1}},
     ),
     "PyTorch's MNIST example": (
         "Train Epoch: 1 [640/60000 (1%)]\tLoss: 1.359780\nTest set: Average loss: 0.0471, Accuracy: 9842/10000 (98%)",
-        {"loss": {60640: 1.35978}, "val/loss": {60640: 0.0471}, "val/accuracy": {60640: 0.9842}},
+        {"loss": {640: 1.35978}, "val/loss": {640: 0.0471}, "val/accuracy": {640: 0.9842}},
     ),
     "ESPnet, which counts before it names": (
         "[node1] 2023-05-01 10:00:00,123 (trainer:737) INFO: 2epoch:train:101-200batch: iter_time=1.5e-04, loss_ctc=9,"

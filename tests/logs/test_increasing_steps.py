@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bedside.logs.increasing_steps import straighten
 from bedside.logs.log import Log
-from bedside.logs.within_epoch import over_the_run
+from bedside.logs.steps_within_epoch import over_the_run
 
 
 def a_log(steps, values=None, axis="step"):
@@ -103,3 +103,14 @@ def test_no_kept_reading_is_invented(steps):
 
 def test_an_infinite_count_is_no_step():
     assert over_the_run([0, 1, float("inf"), 0, 1], [0, 0, 0, 1, 1]) == [0, 1, None, 2, 3]
+
+
+def test_a_log_of_several_runs_is_told_from_one_that_was_resumed():
+    assert "started again" in straighten(a_log([0, 1, 2, 3, 0, 1, 2])).notes[0]
+    assert "resumed" in straighten(a_log([0, 1, 2, 3, 4, 5, 2, 3, 4])).notes[0]
+
+
+def test_a_column_of_which_nothing_is_left_after_a_restart_is_no_trouble():
+    log = a_log([0, 1, 2, 3, 4, 0, 1, 2, 3])
+    log.add("percent", 4, 1.0, 4)
+    assert list(straighten(log).columns) == ["loss"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.errors import install_extra
 
 pytest.importorskip("mcp")
 
@@ -176,4 +177,4 @@ def test_without_the_package_the_extra_is_named(monkeypatch, capsys):
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert run(["mcp"]) == 2
-    assert "pip install 'bedside[mcp]'" in capsys.readouterr().err
+    assert install_extra("mcp") in capsys.readouterr().err

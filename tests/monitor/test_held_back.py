@@ -35,6 +35,15 @@ def test_one_that_goes_away_while_it_waits_is_never_said_and_waits_anew():
     assert begun(waiting, [found()], 120) == ["GRD105"]
 
 
+def test_an_onset_that_moves_on_with_the_run_waits_anew():
+    """ "Constant for the last third" is true again and again of a loss that falls slowly, each time of other steps."""
+    waiting = HeldBack()
+    assert begun(waiting, [found(first=40)], 60) == []
+    assert begun(waiting, [found(first=53)], 80) == []  # of the 20 steps that were seen, 13 no longer count
+    assert begun(waiting, [found(first=53)], 100) == []
+    assert begun(waiting, [found(first=60)], 107) == ["GRD105"]  # of the 27 steps, 7
+
+
 def test_what_no_step_can_make_good_is_said_at_once():
     assert begun(HeldBack(), [found("NUM101")], 20) == ["NUM101"]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bedside.naming.metric_names import read_name
+from bedside.naming.resolve import resolve
 
 
 @pytest.mark.parametrize(
@@ -151,3 +152,9 @@ def test_how_often_clipping_acted_is_known(name):
 @pytest.mark.parametrize("name", ["clip_score", "clip_frac", "clipfrac", "eval/clip", "clip_ratio"])
 def test_other_clips_are_not_gradient_clipping(name):
     assert read_name(name).kind != "clip_active"
+
+
+def test_an_output_that_is_trained_is_no_evaluation_set():
+    both = ["loss", "val_loss", "audio_loss", "audio_accuracy", "val_audio_loss", "val_audio_accuracy"]
+    assert resolve(both)["val_audio_loss"].owner == ""
+    assert resolve(["loss", "val_audio_loss", "val_audio_accuracy"])["val_audio_loss"].owner == "audio"

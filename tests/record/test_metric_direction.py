@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.record.metric_direction import full_score, goes_up, is_loss
+from bedside.record.metric_direction import full_score, goes_up, has_code_book, is_loss
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,9 @@ def test_an_error_rate_is_no_loss():
 def test_a_share_that_an_average_carried_a_hair_above_one_is_no_percentage():
     assert full_score("train/accuracy", 1.0087) == 1.0
     assert full_score("train/accuracy", 1.03) == 100.0
+
+
+def test_a_code_book_is_known_by_what_is_logged_beside_its_perplexity():
+    assert has_code_book(["loss", "val/recon_error", "val/perplexity"])
+    assert has_code_book(["train/vq_loss", "train/perplexity"])
+    assert not has_code_book(["loss", "val/perplexity", "val/code_accuracy"])

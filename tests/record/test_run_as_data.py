@@ -5,6 +5,7 @@ import math
 import pytest
 
 from bedside.errors import BedsideError
+from bedside.record.series_names import name_of
 from bedside.testing import a_run
 
 
@@ -29,6 +30,28 @@ def test_a_series_is_found_by_its_name_outside_and_inside(run, name):
 
 def test_a_module_has_its_own_series(run):
     assert run["grad_norm/gain"].values.tolist() == [0.9, 0.8, 0.7]
+
+
+@pytest.mark.parametrize("name", ["activation/rms/encoder", "activation_rms/encoder", "zero_fraction/encoder"])
+def test_activations_are_found_under_the_names_of_trackers_and_of_vitals(name):
+    run = a_run(activation_rms={"encoder": [1.0, 2.0]}, zero_fraction={"encoder": [0.5, 0.5]})
+    assert run.keys() == ["activation/rms/encoder", "activation/zero_fraction/encoder"]
+    assert run[name].owner == "encoder"
+    assert [name_of((run[each].vital, run[each].owner)) for each in run] == run.keys()
+
+
+def test_a_logged_training_loss_does_not_hide_behind_the_watched_one():
+    run = a_run(**{"loss": [3.0, 2.0], "train/loss": [9.0, 8.0]})
+    assert run.keys() == ["train/loss", "train/loss_logged"]
+    assert run["train/loss"].last == 2.0
+    assert run["train/loss_logged"].last == 8.0
+    assert [each["values"][-1] for each in run.to_dict().values()] == [2.0, 8.0]
+
+
+def test_a_run_and_a_series_are_shown_in_one_line(run):
+    assert repr(run) == "<Run a-run: 5 series, see .keys()>"
+    assert repr(run["loss"]) == "<Series loss: 3 readings, steps 0 to 2, 3 to 1>"
+    assert repr(run.series("never")) == "<Series never: no readings>"
 
 
 def test_an_unknown_name_raises_with_the_nearest_names(run):

@@ -70,6 +70,37 @@ WAYS = [
     ["--webhook", "https://hooks/services/T000/B000/" + X + "12345678"],
     ["--dsn=" + X],
     ["--username", X],
+    ["--pgpass", X],
+    ["--to-ken", X],
+    ["--psw", X],
+    ["--kennwort", X],
+    ["--senha", X],
+    ["--totp", X],
+    ["--2fa", X],
+    ["--hmac", X],
+    ["--license", X],
+    ["--access", X],
+    ["--seed-phrase", X, X, X],
+    ["--mnemonic", X],
+    ["--p", X],
+    ["--k=" + X],
+    ["-P", X],
+    ["token", X],
+    ["password", X],
+    ["@token", X],
+    ["pw", "=", X],
+    ["password=", X],
+    ["--password=", X],
+    ["--env", "WANDB_API_KEY", X],
+    ["--header", "Cookie", X],
+    ["--x", "Authorization", X],
+    ["--kwargs", "<token>" + X + "</token>"],
+    ["--vault", "hvs." + X],
+    ["--linear", "lin_api_" + X],
+    ["--heroku", "0123456789abcdef-e89b-12d3-a456-426614174000"[8:], "--token", X],
+    ["--ＴＯＫＥＮ", X],
+    ["--t\u200boken", X],
+    ["--t\u043eken", X],
 ]
 
 
@@ -88,7 +119,7 @@ def test_what_is_no_secret_is_kept_as_it_was_typed() -> None:
         "python -m torch.distributed.run train.py --lr 3e-4 --batch_size=64 --max_tokens 512 --max-new-tokens=20 "
         "--tokenizer gpt2 --model meta-llama/Llama-3.1-8B --data runs/2026-11-18_06-10/data.csv -n 4 -lr 0.1 "
         "optimizer.lr=0.1 +model.depth=12 --resume checkpoints/epoch=3-step=1000.ckpt --seed -1 --betas 0.9 0.999 "
-        "--num_keypoints 17"
+        "--num_keypoints 17 --activation relu --filter bandpass -a resnet18"
     )
     assert command_line(typed.split()) == typed
 
@@ -125,6 +156,8 @@ def test_values_of_a_configuration_that_are_named_or_look_like_secrets_are_struc
         [("password", X), ("lr", 0.1)],
         {"argv": ["--lr", "0.1", "--token", X]},
         {"пароль": X},
+        {"field": "password", "content": X},
+        ["-p", X],
     ],
     ids=str,
 )

@@ -100,3 +100,18 @@ def test_stays_silent_inside_a_swing_like_those_it_came_back_from():
     for end in (len(saw) - 6, len(saw) - 4):
         assert diverging_loss.check(a_run(loss=saw[:end])) == []
     assert diverging_loss.check(a_run(loss=np.r_[saw[:-8], saw[-8] + 0.1 * np.arange(60)]))
+
+
+def exploding(times, reward):
+    loss = list(np.geomspace(1.0, times, 8).repeat(20))
+    run = a_run(loss=loss, **{"train/mean_reward": reward})
+    return [each for each in diverging_loss.check(run) if "run away" in each.message]
+
+
+@pytest.mark.parametrize(("times", "speaks"), [(100, True), (20, False)])
+def test_speaks_of_values_that_run_away_while_the_reward_gets_no_better(times, speaks):
+    assert bool(exploding(times, [20.0, 18.0, 12.0, 9.0, 8.0, 9.0, 8.0, 8.0, 8.0])) is speaks
+
+
+def test_stays_silent_about_errors_that_grow_with_the_reward():
+    assert not exploding(1000, [20.0, 18.0, 22.0, 30.0, 48.0, 70.0, 80.0, 90.0, 90.0])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -39,3 +41,12 @@ def test_stays_silent(loss):
 def test_is_not_examined_without_epochs_or_with_one_reading_per_epoch():
     assert isinstance(epoch_boundary_jump.examine(a_run(loss=saw(0.8))), NotExamined)
     assert isinstance(epoch_boundary_jump.examine(a_run(loss=saw(0.8, n=60), epoch=np.arange(60))), NotExamined)
+
+
+def test_evaluations_at_regular_steps_stand_for_epochs_that_nobody_counted():
+    teeth = [2.0 - 0.01 * (k % 50) + 0.01 * (k % 3) - 0.001 * k for k in range(300)]
+    regular = [1.5 if k % 50 == 49 else math.nan for k in range(300)]
+    [found] = epoch_boundary_jump.check(a_run(loss=teeth, val_loss=regular))
+    assert "first at step 50" in found.message
+    irregular = [1.5 if k in (49, 99, 160, 199, 249) else math.nan for k in range(300)]
+    assert isinstance(epoch_boundary_jump.examine(a_run(loss=teeth, val_loss=irregular)), NotExamined)

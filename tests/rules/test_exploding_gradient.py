@@ -139,3 +139,11 @@ def test_warns_of_first_steps_that_throw_everything_up_though_it_all_comes_down_
     soon = np.r_[8.1, 9e7, 9e3 * np.exp(-np.arange(298)) + 0.16]
     assert exploding_gradient.check(a_run(loss=soon, grad_norm=norms, lr=0.005)) == []
     assert exploding_gradient.check(a_run(loss=LOSS, grad_norm=norms, lr=0.005)) == []
+
+
+def test_outputs_make_a_squared_error_by_their_square():
+    loud = {"loss": np.linspace(0.3, 0.01, 200), "grad_norm": 0.3, "config": {"target_variance": 0.004}}
+    assert not exploding_gradient.check(
+        a_run(**loud, activation_rms={"head": 0.1})
+    )  # a sigmoid after it answers a half
+    assert exploding_gradient.check(a_run(**loud, activation_rms={"head": 0.5}))

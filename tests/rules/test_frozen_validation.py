@@ -73,3 +73,9 @@ def test_the_same_few_hard_examples_may_be_wrong_again_and_again():
     assert frozen_validation.check(a_run(loss=TRAIN, val_accuracy=[0.5, 0.68, *[0.6925] * 8]))
     stale = a_run(loss=TRAIN, val_accuracy=[0.9, *[0.9925] * 8], val_loss=[0.3, *[0.0231417] * 8])
     assert frozen_validation.check(stale)
+
+
+@pytest.mark.parametrize(("before", "speaks"), [(9.9137, True), (9.2146, False)])
+def test_an_agent_that_does_as_well_as_it_ever_did_acts_as_it_did(before, speaks):
+    run = a_run(loss=TRAIN, val_return=[-3.1415, 2.7182, before, *[9.8765] * 8])
+    assert bool(frozen_validation.check(run)) is speaks

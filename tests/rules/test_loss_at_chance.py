@@ -142,3 +142,38 @@ def test_the_rate_is_lowered_only_where_something_may_have_moved(vitals, advice)
     flat = 2.302 + 0.003 * np.random.default_rng(0).normal(size=300)
     (finding,) = loss_at_chance.check(a_run(loss=flat, config={"classes": 10}, **vitals))
     assert finding.try_[-1] == advice
+
+
+def test_speaks_when_a_run_has_ended_without_ever_coming_below_the_variance_of_the_targets():
+    spread = {"target_variance": 0.5}
+    ends = 0.56 + 3 * np.exp(-np.arange(300) / 60)
+    [found] = loss_at_chance.check(a_run(loss=ends, config=spread, finished=True))
+    assert found.message.startswith("The loss never came below the variance of the targets = 0.500: it ends at 0.5")
+    assert not loss_at_chance.check(a_run(loss=ends - 0.1, config=spread, finished=True))
+    assert not loss_at_chance.check(
+        a_run(loss=ends + 0.15, config=spread, finished=True)
+    )  # of another scale, or another loss
+
+
+@pytest.mark.parametrize(("last", "speaks"), [(0.0982, False), (0.0994, True)])
+def test_held_out_errors_that_fall_ever_faster_are_on_their_way(last, speaks):
+    """A plateau that is being left; what nears the variance of its targets slows down instead."""
+    plateau = [0.0985, 0.0999, 0.0999, 0.0999, 0.0999, 0.0999, 0.0998, 0.0998, 0.0997, 0.0996]
+    run = a_run(
+        loss=np.r_[0.26, 0.10 + 0.02 * np.sin(np.arange(199))],
+        val_loss=[*plateau, np.interp(1, [0, 2], [0.0996, last]), last],
+        config={"target_variance": 0.09},
+    )
+    assert bool(loss_at_chance.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("loss", "speaks"), [(0.53, True), (0.48, False)])
+def test_the_commonest_class_named_whatever_is_asked(loss, speaks):
+    flat = loss + 0.002 * np.random.default_rng(0).standard_normal(40)  # the entropy of 0.7812 and the rest is 0.525
+    run = a_run(loss=flat, val_loss=flat, val_accuracy=[0.7812] * 40)
+    assert bool(loss_at_chance.check(run)) is speaks
+
+
+def test_an_accuracy_that_moved_at_first_is_not_one_answer():
+    flat = 0.53 + 0.002 * np.random.default_rng(0).standard_normal(40)
+    assert loss_at_chance.check(a_run(loss=flat, val_loss=flat, val_accuracy=[0.70] * 2 + [0.7812] * 38)) == []

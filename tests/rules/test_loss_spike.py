@@ -93,3 +93,27 @@ def test_stays_silent_on_the_first_steps():
 
 def test_is_not_examined_when_too_short():
     assert isinstance(loss_spike.examine(a_run(loss=[1.0] * 10)), NotExamined)
+
+
+def test_only_notes_leaps_of_a_young_run_that_are_outgrown():
+    loss = 2.3 * np.exp(-np.arange(300) / 90) + 0.001 * np.random.default_rng(0).normal(size=300)
+    loss[70:73] = 3.2
+    [finding] = loss_spike.check(a_run(loss=loss))
+    assert finding.severity == Severity.NOTE
+    assert warnings(a_run(loss=np.r_[loss[:70], [9.0] * 3, loss[73:]]))  # far beyond what it began at
+    late = 2.3 * np.exp(-np.arange(300) / 90)
+    late[200:203] = 3.2
+    assert warnings(a_run(loss=late))
+
+
+def restless(first, leaps=8):
+    """A curve that leaps every ten readings from `first` on: too often for leaps to be out of the ordinary."""
+    loss = 2.0 + np.random.default_rng(0).normal(0, 0.05, 400)
+    loss[:first] += np.exp(-np.arange(first) / 40)
+    loss[first : first + 10 * leaps : 10] = 12.0
+    return [each for each in loss_spike.check(a_run(loss=list(loss))) if "the untrained network" in each.message]
+
+
+@pytest.mark.parametrize(("first", "speaks"), [(81, True), (79, False)])
+def test_speaks_when_leaps_have_become_the_rule(first, speaks):
+    assert len(restless(first)) == speaks

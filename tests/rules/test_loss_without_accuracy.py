@@ -122,3 +122,14 @@ def test_an_accuracy_that_rose_to_a_hair_above_one_has_not_stayed_where_it_was()
     loss = 0.02 + 0.67 * np.exp(-np.arange(120) / 30)
     accuracy = Series("train/accuracy", "", np.arange(120), 1.008 - 0.45 * np.exp(-np.arange(120) / 20))
     assert loss_without_accuracy.check(a_run(loss=loss, train_accuracy=accuracy)) == []
+
+
+def test_one_score_of_nothing_counts_where_the_validation_loss_fell_far_and_it_is_no_exact_match():
+    nothing = np.resize([0.0, 0.002, 0.001], 25)
+    (finding,) = loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_bleu=nothing))
+    assert "val/bleu never came above 0.002" in finding.message
+    assert loss_without_accuracy.check(a_run(loss=GOOD, val_loss=GOOD, val_exact_match=nothing)) == []
+    assert (
+        loss_without_accuracy.check(a_run(loss=GOOD, val_loss=[2.3 - 0.001 * k for k in range(25)], val_bleu=nothing))
+        == []
+    )

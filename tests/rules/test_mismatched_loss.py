@@ -70,3 +70,16 @@ def test_says_what_a_rectifier_does_to_scores():
 def test_a_softmax_before_log_softmax_leaves_the_floor_of_cross_entropy():
     [found] = mismatched_loss.check(seen(function="log_softmax", made_by="softmax"))
     assert found.message.startswith("log_softmax takes scores and is given the output of a softmax")
+
+
+def test_speaks_of_an_advantage_that_still_hangs_on_the_value_network():
+    seen = {"function": "policy_gradient", "made_by": "value network"}
+    [finding] = mismatched_loss.check(a_run(loss=1.0, events=[Event(0, "coverage"), Event(0, "loss_input", seen)]))
+    assert "advantage without a gradient" in finding.message
+    assert "detach" in finding.try_[0]
+
+
+def test_says_that_probabilities_over_the_batch_are_no_answers():
+    [found] = mismatched_loss.check(seen(function="probabilities", made_by="softmax over dimension 0"))
+    assert "a sample's answer depends on the others of its batch" in found.message
+    assert "dim=1" in found.try_[0]

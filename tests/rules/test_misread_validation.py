@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from bedside.record.run import Event
@@ -45,3 +47,30 @@ def test_stays_silent_about_answers_that_are_right_or_just_wrong(seen):
 
 def test_the_last_evaluations_decide():
     assert found((1, CLASSES), (2, CLASSES), (3, CLASSES | {"right": 0.9})) == []
+
+
+def evaluated(accuracies, right=0.9, rows=400, **last):
+    """Evaluations of 400 examples, each logged with its accuracy at the step before."""
+    seen = {"kind": "classes", "right": right, "renamed": right, "on": 0.1, "back": 0.1, "labels": 5, "examples": 400}
+    events = [
+        Event(10 * (k + 1), "evaluation_answers", seen | {"rows": rows, "last_right": told, "last_examples": 8} | last)
+        for k, told in enumerate(accuracies)
+    ]
+    logged = {10 * (k + 1) - 1: told for k, told in enumerate(accuracies)}
+    return a_run(loss=[1.0] * 80, val_accuracy=[logged.get(step, math.nan) for step in range(80)], events=events)
+
+
+def test_speaks_when_an_accuracy_is_that_of_the_last_batch():
+    [found] = misread_validation.check(evaluated([0.875, 1.0, 0.75, 0.875]))
+    assert found.message == (
+        "val/accuracy is that of the last batch alone (0.875, of 8 answers): of all 400 answers 90 % are right."
+    )
+    assert not misread_validation.check(evaluated([0.875, 1.0, 0.75]))  # three may agree by chance
+    assert not misread_validation.check(evaluated([0.875, 1.0, 0.75, 0.875], last_right=0.8))
+
+
+def test_speaks_when_an_accuracy_counts_far_too_few():
+    [found] = misread_validation.check(evaluated([0.1, 0.12], last_right=0.95))
+    assert found.message.startswith("val/accuracy says 0.12, and 90 % of the 400 answers")
+    assert not misread_validation.check(evaluated([0.1, 0.61], last_right=0.95))
+    assert not misread_validation.check(evaluated([0.1, 0.12], last_right=0.95, rows=40))  # of tokens, ten a sentence

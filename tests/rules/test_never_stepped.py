@@ -27,3 +27,17 @@ def test_stays_silent_during_an_ordinary_accumulation():
 
 def test_stays_silent_on_a_run_that_steps():
     assert not never_stepped.check(a_run(loss=[2.0] * 50, micro_batches=1, events=[WATCHED]))
+
+
+def test_speaks_when_gradients_are_cleared_before_nearly_every_step():
+    thrown = {"micro_batches": 1, "discarded_backwards": 3}
+    [found] = never_stepped.check(a_run(loss=[2.0] * 50, **thrown, events=[WATCHED]))
+    assert found.message.startswith("Of the 4 backward passes before a step 3 were for nothing")
+    assert not never_stepped.check(a_run(loss=[2.0] * 50, **thrown | {"discarded_backwards": 2}, events=[WATCHED]))
+
+
+def test_stays_silent_where_it_is_rare_or_the_run_is_short():
+    rare = [9.0] * 25 + [float("nan")] * 25
+    assert not never_stepped.check(a_run(loss=[2.0] * 50, micro_batches=1, discarded_backwards=rare, events=[WATCHED]))
+    short = a_run(loss=[2.0] * 6, micro_batches=1, discarded_backwards=3, events=[WATCHED])
+    assert not never_stepped.check(short)

@@ -54,3 +54,23 @@ def test_a_coin_that_is_tossed_for_validation_needs_no_validation_loss():
     assert "where a blind guess has 0.5" in finding.message
     assert nothing_generalises.check(a_run(loss=loss, val_accuracy=np.linspace(0.5, 0.8, 20))) == []
     assert nothing_generalises.check(a_run(loss=0.69 - 0.0005 * np.arange(200), val_accuracy=coin)) == []
+
+
+def test_speaks_of_numbers_that_are_only_learned_by_heart():
+    spread = {"target_variance": 2.0}
+    train, val = np.linspace(2.0, 1.3, 100), np.linspace(1.85, 2.3, 12)
+    [found] = nothing_generalises.check(a_run(loss=train, val_loss=val, config=spread))
+    assert "the variance of the targets is 2, while the training loss fell to 1.3" in found.message
+    assert not nothing_generalises.check(a_run(loss=np.linspace(2.0, 1.45, 100), val_loss=val, config=spread))
+    assert not nothing_generalises.check(a_run(loss=train, val_loss=val - 0.1, config=spread))
+
+
+def test_a_score_of_a_blind_guess_bears_it_out():
+    scored = {
+        "loss": np.linspace(2.0, 1.55, 100),
+        "val_loss": np.linspace(1.6, 1.9, 12),
+        "config": {"target_variance": 2},
+    }
+    assert nothing_generalises.check(a_run(**scored, val_r2=[-0.02, 0.01, -0.1] * 4))
+    assert not nothing_generalises.check(a_run(**scored, val_r2=[0.1, 0.2, 0.2] * 4))
+    assert not nothing_generalises.check(a_run(**scored))

@@ -176,3 +176,18 @@ def test_stays_silent_when_the_same_rise_is_a_small_part_of_what_was_won():
     train = np.linspace(9.4, 1.6, 360)
     val = np.r_[np.linspace(9.39, 2.75, 12), np.linspace(2.76, 3.02, 18)]
     assert not overfitting.check(a_run(loss=train, val_loss=val))
+
+
+@pytest.mark.parametrize(("after", "speaks"), [(-0.01, False), (0.0, True)])
+def test_a_leap_after_which_it_goes_on_falling_is_another_task(after, speaks):
+    leapt = 1.6 + 2 * after * np.arange(9)
+    run = a_run(loss=np.geomspace(1.0, 0.2, 200), val_loss=[*np.geomspace(2.0, 1.0, 10), *leapt])
+    assert bool(overfitting.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("worse", "speaks"), [(3, False), (9, True)])
+def test_of_restless_evaluations_the_last_three_are_not_enough(worse, speaks):
+    wild = 1.0 + 0.15 * np.tile([1.0, -0.6, 0.2, -1.0, 0.7], 6)
+    wild[-worse:] += 0.9
+    run = a_run(loss=np.geomspace(1.0, 0.1, 300), val_loss=[2.5, 1.8, *wild])
+    assert bool(overfitting.check(run)) is speaks

@@ -116,12 +116,12 @@ def test_a_nan_that_comes_long_after_the_loss_has_come_down_has_another_cause():
     assert found.severity == Severity.ERROR
 
 
-def one_parameter(ratio, began=(1.0, 1.0), loss=None):
+def one_parameter(ratio, began=(1.0, 1.0), loss=None, name="gain"):
     """A bare parameter at the front whose steps have these ratios, in a network whose steps are moderate."""
     ratio = np.r_[ratio, np.full(200 - len(ratio), 0.01)]
-    norms = {"": 10.0, "gain": np.linspace(*began, 200), "body": 10.0}
-    updates = {"": 0.05, "gain": ratio, "body": 0.05}
-    relative = {"": 0.005, "gain": ratio, "body": 0.005}
+    norms = {"": 10.0, name: np.linspace(*began, 200), "body": 10.0}
+    updates = {"": 0.05, name: ratio, "body": 0.05}
+    relative = {"": 0.005, name: ratio, "body": 0.005}
     loss = np.full(200, 2.2) if loss is None else loss
     return a_run(loss=loss, lr=0.1, param_norm=norms, update_norm=updates, relative_update_norm=relative)
 
@@ -131,6 +131,10 @@ def test_names_the_one_parameter_whose_steps_replace_it():
     assert found.where == ("gain",)
     assert "`gain` itself" in found.message
     assert "a parameter group of its own" in found.try_[0]
+
+
+def test_a_bias_may_belong_near_zero_where_any_step_is_large_against_it():
+    assert oversized_update.check(one_parameter([0.98, 0.59, 0.44, 0.3], name="head.bias")) == []
 
 
 def test_a_parameter_that_begins_near_zero_has_to_grow():

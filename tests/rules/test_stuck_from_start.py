@@ -114,3 +114,11 @@ def test_epochs_are_known_from_their_length():
     (finding,) = stuck_from_start.check(a_run(loss=loss, config={"steps_per_epoch": 195}))
     assert finding.severity == Severity.WARNING
     assert "after 5.13 epochs" in finding.message
+
+
+def test_a_loss_that_the_first_steps_threw_up_and_that_stays_above_twice_its_start():
+    thrown = np.concatenate(
+        [[2.31, 4.8, 30, 85, 40, 20, 11, 8], 5 + 0.3 * np.random.default_rng(0).standard_normal(192)]
+    )
+    (finding,) = stuck_from_start.check(a_run(loss=thrown))
+    assert "has never come below its first value" in finding.message

@@ -29,3 +29,20 @@ def test_is_silent_when_both_are_sums_or_nothing_is_lost():
     assert not unbalanced_loss_parts.check(run(np.full(200, 0.05), summed, KL))
     assert not unbalanced_loss_parts.check(run(np.full(200, 0.6), ERROR, KL))
     assert not unbalanced_loss_parts.check(run(np.full(200, 0.05)))
+
+
+def both(judge, forger):
+    levels = {"part/d_loss": judge, "part/g_loss": forger}
+    run = a_run(loss=1.0, **{name: [1.0] * 5 + [level] * 20 for name, level in levels.items()})
+    return [each for each in unbalanced_loss_parts.check(run) if "Both players win" in each.message]
+
+
+def test_speaks_of_a_game_that_nobody_loses():
+    [finding] = both(0.04, 0.04)
+    assert "label of real samples" in finding.try_[0]
+
+
+def test_stays_silent_where_one_of_them_still_pays():
+    assert not both(0.04, 0.06)
+    assert not both(0.06, 0.04)
+    assert not both(0.01, -0.3)

@@ -105,3 +105,15 @@ def test_speaks_when_a_linear_model_does_better_on_the_same_examples():
 )
 def test_is_silent_about_networks_that_keep_up_or_are_under_way(other):
     assert beaten(**other) == []
+
+
+def test_a_place_that_is_too_narrow_shows_without_any_evaluation():
+    narrow = {"classes": 10, "narrowest": 1}
+    [found] = underfitting.check(a_run(loss=curve(2.3, 1.5), config=narrow))
+    assert found.message.endswith("and whatever is known of an example passes through 1 unit, for 10 classes.")
+    for run in (
+        a_run(loss=curve(2.3, 0.6), config=narrow),
+        a_run(loss=curve(2.3, 1.5), config=narrow | {"narrowest": 4}),
+    ):
+        with pytest.raises(NotEnough):
+            list(underfitting.function(run, underfitting.limits))

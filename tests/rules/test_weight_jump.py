@@ -1,7 +1,8 @@
 import numpy as np
 
 from bedside.finding import Severity
-from bedside.record.run import Event
+from bedside.record.run import Event, Run
+from bedside.record.series import Series
 from bedside.rules.weight_jump import weight_jump
 from bedside.testing import a_run
 
@@ -32,6 +33,19 @@ def test_names_the_module_that_jumped():
 
 def test_stays_silent_when_weights_drift():
     assert not weight_jump.check(a_run(loss=1.0, param_norm=CALM))
+
+
+def test_stays_silent_when_weights_that_grow_are_read_less_often():
+    """From every tenth step to every twentieth: the same drift makes twice the change."""
+    steps = np.r_[np.arange(0, 1000, 10), np.arange(1000, 9000, 20)]
+    growing = 10 * np.exp(0.0058 * np.clip(steps - 900, 0, 160))
+
+    def judged(norms):
+        loss = Series("loss", "", steps, np.ones(len(steps)))
+        return weight_jump.check(Run("run", [Series("param_norm", "", steps, norms), loss]))
+
+    assert judged(growing) == []
+    assert len(judged(np.where(steps > 1000, 1.3, 1.0) * growing)) == 1
 
 
 def test_stays_silent_when_the_run_was_resumed_there():

@@ -6,12 +6,12 @@ import threading
 import time
 
 import pytest
-from tests.sinks.watched import train
+from tests.sinks.watched_into_sinks import train
 
 import bedside
 from bedside.errors import BadOption
 from bedside.sinks import Sink, forwarding
-from bedside.sinks.outer_names import outer_name
+from bedside.sinks.tracker_names import tracker_name
 
 
 class Listening(Sink):
@@ -101,6 +101,7 @@ def test_what_is_no_sink_is_refused_in_three_lines(tmp_path):
     [
         ("loss", "", "train/loss"),
         ("loss_epoch", "", "train/loss_epoch"),
+        ("train/loss", "", "train/loss_logged"),
         ("val/loss", "", "val/loss"),
         ("lr", "", "lr"),
         ("lr", "group_1", "lr/group_1"),
@@ -117,4 +118,4 @@ def test_what_is_no_sink_is_refused_in_three_lines(tmp_path):
     ],
 )
 def test_names_are_those_of_the_design(vital, owner, name):
-    assert outer_name(vital, owner) == name
+    assert tracker_name(vital, owner) == name

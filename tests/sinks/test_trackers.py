@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.sinks.watched import train
+from tests.sinks.watched_into_sinks import train
 
 import bedside
 from bedside.errors import BadOption

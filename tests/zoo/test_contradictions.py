@@ -20,6 +20,7 @@ from healthy import KINDS, healthy_run
 RNG = np.random.default_rng(0)
 GOOD = Diagnosis("run", "bedside", 100, "healthy", (), (), reason="It learned.")
 BAD = Finding("AAA101", "a", Severity.ERROR, "Bad.", 0.9, 0, 9, primary=True)
+NOTE = Finding("AAA102", "b", Severity.NOTE, "Note.", 0.9, 0, 9)
 SICK = replace(GOOD, verdict="sick", findings=(BAD,))
 
 
@@ -44,12 +45,23 @@ def asked(name, weight, *, harmless=False, question="Why?", first=0):
         replace(GOOD, settled_by="More steps."),
         replace(GOOD, differential=(asked("broken", 0.8),)),
         replace(SICK, differential=(asked("normal-convergence", 0.8, harmless=True),)),
-        replace(SICK, differential=(asked("silent-overfitting", 0.9), asked("learned-by-heart", 0.1))),
+        replace(
+            SICK, differential=(asked("silent-overfitting", 0.9), asked("learned-by-heart", 0.1, question="Is it?"))
+        ),
         advised(Advice("Up.", "learning rate", 1), Advice("Down.", "learning rate", -1)),
         advised("Raise the learning rate tenfold.", "Lower the learning rate tenfold."),
         advised("Lower the learning rate from 1e-8 to about 1e-9."),
         advised("Raise the learning rate from 10 to about 30."),
         advised("Go back to a checkpoint from before step 3."),
+        replace(SICK, findings=(replace(BAD, primary=False),)),
+        replace(SICK, findings=(replace(NOTE, code="AAA102"), BAD)),
+        replace(SICK, findings=(BAD, replace(NOTE, causes=("AAA109",)))),
+        replace(SICK, findings=(BAD, NOTE, replace(NOTE, message="Other words."))),
+        replace(SICK, findings=(BAD, NOTE, replace(NOTE, code="AAA103"))),
+        advised("Once.", "Once."),
+        replace(GOOD, differential=(asked("plateau", 0.3), asked("other-data", 0.3))),
+        replace(SICK, findings=(replace(BAD, first_step=12),)),
+        replace(SICK, findings=(replace(BAD, message="Bad since step 4."),)),
         replace(
             GOOD,
             differential=(asked("plateau", 0.3, question="val/loss has not improved since step 10, for long."),),
@@ -61,7 +73,10 @@ def test_the_check_notices(report):
     assert len(contradictions(report)) == 1
 
 
-@pytest.mark.parametrize("report", [GOOD, SICK, advised("Lower the learning rate from 0.1 to about 0.01.")])
+@pytest.mark.parametrize(
+    "report",
+    [GOOD, SICK, replace(SICK, findings=(BAD, NOTE)), advised("Lower the learning rate from 0.1 to about 0.01.")],
+)
 def test_the_check_passes_what_is_well(report):
     assert contradictions(report) == []
 

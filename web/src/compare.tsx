@@ -10,7 +10,7 @@ import { ask, link, type Compared, type PanelData, type RunIndex } from "./serve
 import type { Curves, Mark, Panel } from "./types";
 import { view } from "./view";
 
-const MOST_SHOWN = 6; // lines at first; more can be switched on in the legend
+const MAX_SHOWN = 6; // lines at first; more can be switched on in the legend
 const LOG = /^(grad_norm|relative_update|update_norm|param_norm|lr$|effective)/;
 
 export function ComparePage({ names }: { names: string[] }) {
@@ -60,7 +60,7 @@ export function ComparePage({ names }: { names: string[] }) {
       <label class="picker">of <select value={key} onChange={(e) => setKey((e.target as HTMLSelectElement).value)}>{(keys.length ? keys : [key]).map((each) => <option key={each}>{each}</option>)}</select></label>
       <Zoom steps={view.whole[1] + 1} axis="step" />
     </header>
-    {names.length > MOST_SHOWN && <p class="quiet">Names in the legend hide and show their line.</p>}
+    {names.length > MAX_SHOWN && <p class="quiet">Names in the legend hide and show their line.</p>}
     {failed && <p class="card alarmtext" role="alert">{failed}</p>}
     <div class="grid">{curves.size > 0 && <PanelView key={`${key}:${panel.log}`} panel={panel} curves={curves} axis="step" version={version} wide />}</div>
     <section class="instruments" aria-label="Where they diverge"><h2>Where they diverge</h2>

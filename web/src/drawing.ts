@@ -85,7 +85,8 @@ export function drawInFront(u: uPlot, panel: Panel, curves: Curves, lines: Drawn
       if (x < left - 1 || x > right + 1) continue;
       dashed(c, [x, top], [x, top + height], colour("alarm"), ratio);
       const side = x > left + width * 0.6 ? "right" : "left";
-      if (mark.label) label(c, mark.label, x + (side === "left" ? 4 : -4) * ratio, top + height - 6 * ratio, side, colour("alarm-text"));
+      const y = top + (runsLow(u, curves, lines, mark.step, side) ? 12 : height / ratio - 6) * ratio;
+      if (mark.label) label(c, mark.label, x + (side === "left" ? 4 : -4) * ratio, y, side, colour("alarm-text"));
     }
     c.strokeStyle = colour("alarm");
     c.lineWidth = 1.5 * ratio;
@@ -102,6 +103,21 @@ export function drawInFront(u: uPlot, panel: Panel, curves: Curves, lines: Drawn
       }
     }
   });
+}
+
+/** Whether the lines beside a step are mostly in the lower half of the chart, where its label would hide them. */
+function runsLow(u: uPlot, curves: Curves, lines: Drawn[], at: number, side: "left" | "right"): boolean {
+  const { top, height } = u.bbox;
+  const reach = 0.25 * ((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0)); // about as far as the label goes
+  const [from, upTo] = side === "left" ? [at, at + reach] : [at - reach, at];
+  const places = lines.filter((each) => each.shown()).flatMap(({ line }) => {
+    const curve = curves.get(line.key);
+    return (curve?.steps ?? []).flatMap((step, i) => {
+      const y = step >= from && step <= upTo && curve!.mean[i] !== null ? u.valToPos(curve!.mean[i]!, "y", true) : NaN;
+      return Number.isFinite(y) ? [y] : [];
+    });
+  });
+  return places.filter((y) => y > top + height / 2).length > places.length / 2;
 }
 
 function dashed(c: CanvasRenderingContext2D, from: [number, number], to: [number, number], stroke: string, ratio: number): void {

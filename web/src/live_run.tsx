@@ -109,7 +109,7 @@ export function LiveRunPage({ name }: { name: string }) {
   if (failed && !index) return <p class="card alarmtext" role="alert">{failed} <a href={link("")}>All runs</a></p>;
   if (!index) return <p class="card" aria-live="polite">Opening {name} …</p>;
   const { curves } = following.current;
-  const live = state || (story?.finished === null ? "live" : "");
+  const live = state || (index.training ? "live" : "");
   return <>
     {story ? <Verdict story={story} live={live} /> : <p class="card" aria-live="polite">{name} is being read …</p>}
     {story && <StoryView story={story} curves={curves} version={version} />}

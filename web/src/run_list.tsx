@@ -5,7 +5,7 @@ import { Prose } from "./prose";
 import { ask, link, type Listing, type Row } from "./server";
 
 const EVERY = 2500; // milliseconds; only rows that changed are sent
-const MOST_CHOSEN = 6;
+const MAX_CHOSEN = 6;
 
 export function RunList() {
   const [listing, setListing] = useState<Listing | null>(null);
@@ -33,10 +33,10 @@ export function RunList() {
   }, []);
   if (!listing) return <p class="card" aria-live="polite">{failed || "Looking for runs …"}</p>;
   const shown = listing.seen.filter(([name]) => name.toLowerCase().includes(wanted.toLowerCase()));
-  const choose = (name: string) => setChosen(chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name].slice(-MOST_CHOSEN));
+  const choose = (name: string) => setChosen(chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name].slice(-MAX_CHOSEN));
   return <>
     <header class="listhead"><h1><bdi>{listing.folder}</bdi></h1>
-      <span class="quiet">{listing.seen.length} runs{tally(listing, rows.current)}</span>
+      <span class="quiet">{listing.seen.length} {listing.seen.length === 1 ? "run" : "runs"}{tally(listing, rows.current)}</span>
       <label class="search">find <input type="search" value={wanted} onInput={(e) => setWanted((e.target as HTMLInputElement).value)} /></label>
       {chosen.length > 1
         ? <a class="button" href={link("compare", chosen.map((name) => ["run", name]))}>Compare {chosen.length} runs</a>

@@ -8,7 +8,7 @@ export interface Row {
 }
 export interface Listing { folder: string; version: number; seen: [string, number, boolean][]; rows: Row[] }
 export interface Known { id: string; section: string; title: string; folded: boolean }
-export interface RunIndex { name: string; axis: string; story: Story | null; instruments: Known[]; keys: string[]; sections: Record<string, string> }
+export interface RunIndex { name: string; training: boolean; axis: string; story: Story | null; instruments: Known[]; keys: string[]; sections: Record<string, string> }
 export interface PanelData { panel: Panel; curves: RawCurves; cursor: number }
 export interface Divergence { key: string; step: number }
 export interface Compared {

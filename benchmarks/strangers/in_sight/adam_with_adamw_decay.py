@@ -6,7 +6,14 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 FAMILY = "language"
-EXPECTS = ("shrinking-weights", "underfitting", "stalled-loss", "loss-at-chance", "collapsed-activations")
+EXPECTS = (
+    "decay-outweighs-gradient",
+    "shrinking-weights",
+    "underfitting",
+    "stalled-loss",
+    "loss-at-chance",
+    "collapsed-activations",
+)
 
 
 def reviews(n, vocab=300, length=24):

@@ -6,6 +6,7 @@ from torch import nn
 
 FAMILY = "reinforcement"
 EXPECTS = (
+    "mismatched-loss",
     "unbounded-negative-loss",
     "worsening-metric",
     "diverging-loss",

@@ -9,7 +9,7 @@ from torch import nn
 
 FAMILY = "reinforcement"
 # No rule knows a target network; the TD loss falls while the return does not follow.
-EXPECTS = ("loss-without-accuracy", "metric-loss-disagreement", "worsening-metric", "stalled-loss")
+EXPECTS = ("stuck-reward", "loss-without-accuracy", "metric-loss-disagreement", "worsening-metric", "stalled-loss")
 
 SIZE = 7
 GOAL = (6, 6)

@@ -7,7 +7,14 @@ from torch import nn
 from strangers.sequences import ratings
 
 FAMILY = "recommender"
-EXPECTS = ("shrinking-weights", "stalled-loss", "underfitting", "collapsed-activations", "loss-at-chance")
+EXPECTS = (
+    "decay-outweighs-gradient",
+    "shrinking-weights",
+    "stalled-loss",
+    "underfitting",
+    "collapsed-activations",
+    "loss-at-chance",
+)
 
 
 class Factors(nn.Module):

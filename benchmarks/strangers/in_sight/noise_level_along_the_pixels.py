@@ -8,8 +8,8 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 FAMILY = "generative"
-# No rule looks at a broadcast inside the forward process; the loss stays higher than it should.
-EXPECTS = ("broadcast-loss", "mixed-samples", "stalled-loss", "underfitting")
+
+EXPECTS = ("unmatched-noise", "broadcast-loss", "mixed-samples", "stalled-loss", "underfitting")
 STEPS = 60
 
 

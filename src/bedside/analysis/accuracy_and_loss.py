@@ -25,8 +25,8 @@ WORDS = frozenset({"accuracy", "acc", "top1"})
 NEAR_A_GUESS = 0.03  # of ln K: an untrained head, or one that only knows how frequent the classes are, is off by that
 HALF_RIGHT = 0.5  # of the answers
 LUCK = 0.25  # of 1/K: accuracies of guesses on a few hundred examples scatter by as much
-LUCK_AT_LEAST = 0.06  # of all answers: the best of many evaluations of a few hundred examples
-MOST_CLASSES = 13.0  # ln of them: beyond 400,000 an accuracy cannot tell
+MIN_LUCK = 0.06  # of all answers: the best of many evaluations of a few hundred examples
+MAX_CLASSES = 13.0  # ln of them: beyond 400,000 an accuracy cannot tell
 
 
 def accuracies(run: Run, split: str = "val") -> list[Series]:
@@ -70,13 +70,13 @@ def guessed_classes(accuracies: Sequence[Series], loss: float) -> int:
         return 0
     usual = max(float(np.median(each.values)) for each in accuracies)
     best = max(float(each.values.max()) for each in accuracies)
-    classes = round(math.exp(min(loss, MOST_CLASSES)))
+    classes = round(math.exp(min(loss, MAX_CLASSES)))
     told = round(1 / usual) if usual > 0 else 0  # by the accuracy: the loss of an untrained head is a little off
     if told in FAMILIAR and abs(loss - math.log(told)) <= NEAR_A_GUESS * math.log(told):
         classes = told
     if classes < 2 or abs(loss - math.log(classes)) > NEAR_A_GUESS * math.log(classes):
         return 0
-    slack = max(LUCK / classes, LUCK_AT_LEAST)
+    slack = max(LUCK / classes, MIN_LUCK)
     return classes if abs(usual - 1 / classes) <= LUCK / classes and best <= 1 / classes + slack else 0
 
 

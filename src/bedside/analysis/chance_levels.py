@@ -20,11 +20,13 @@ from typing import Any
 
 CLASS_KEYS = ("classes", "num_classes", "n_classes", "num_labels", "vocab_size", "padded_vocab_size")
 DEVIATION = "the mean absolute deviation of the targets"
+VARIANCE = "the variance of the targets"
 LEVEL_KEYS = {
     "label_entropy": "the entropy of the labels",
-    "target_variance": "the variance of the targets",
+    "target_variance": VARIANCE,
     "target_deviation": DEVIATION,
 }
+PRECISE = 0.1  # three digits after the point say enough of a level above it
 NEAR = 0.02  # of the level, when it is known: an untrained head is off by about that
 BESIDE = 0.03  # of the level: what a network that answers the frequencies of the labels is off by
 VERY_NEAR = 0.002  # when it is only recognised: any loss is within half a percent of some ln K one time in ten
@@ -43,7 +45,7 @@ class Chance:
     confirmed: bool = False  # an accuracy of one over the number of classes says so as well
 
     def __str__(self) -> str:
-        return f"{self.what} = {self.level:.3f}"
+        return f"{self.what} = {self.level:.3f}" if self.level >= PRECISE else f"{self.what} = {self.level:.3g}"
 
 
 def chance_level(config: Mapping[str, Any], value: float) -> Chance | None:

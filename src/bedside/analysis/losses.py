@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from bedside.analysis.rising_weights import rising_weight, untouched_part
 from bedside.errors import NotEnough
-from bedside.record.metric_direction import goes_up, is_loss
+from bedside.record.metric_direction import goes_up, has_code_book, is_loss
 from bedside.record.run import Run
 from bedside.record.series import Series
 
@@ -19,12 +19,13 @@ COVERED = 0.5  # of the steps: a loss that was only printed at the start says no
 # write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
 SURROGATE_SIGNS = frozenset(
     "clip_ratio clipfrac approx_kl policy_loss value_loss completion_length mean_completion_length epsilon q_values "
-    "td_error".split()
+    "td_error episode_length episode_len ep_length ep_len ep_len_mean mean_episode_length".split()
 )
 GENERATED = frozenset({"fid", "kid"})
 _REWARD = re.compile(
     r"(?:^|_)(?:reward|rew)(?:_|$)|(?:^|(?:mean|avg|average|total|episode|ep|eval)_)rewards(?:_mean)?$|rewards_mean$"
     r"|(?:mean|avg|average|total|episode|episodic|ep|discounted|cumulative)_ret(?:urns?)?(?:_|$)"
+    r"|^returns?$"
 )
 
 
@@ -50,10 +51,11 @@ def validation_losses(run: Run) -> list[Series]:
 
 def validation_metrics(run: Run) -> list[Series]:
     """Held-out metrics that are not losses and whose better direction is known: accuracy, WER, BLEU."""
+    unknown = {"val/perplexity"} if has_code_book(run.vitals) else set()
     return [
         series
         for series in run.matching("val/")
-        if series and not is_loss(series.vital) and goes_up(series.vital) is not None
+        if series and not is_loss(series.vital) and goes_up(series.vital) is not None and series.vital not in unknown
     ]
 
 

@@ -12,7 +12,7 @@ from bedside.record.run import Run
 OF_THE_TASK = frozenset(
     "seq sequence length resolution size stage phase level difficulty curriculum task lesson".split()
 )
-MOST_CHANGES = 10  # changes: more are the way the data come
+MAX_CHANGES = 10  # changes: more are the way the data come
 NEAR = 0.02  # of the run, and a few steps at least: what follows from the change begins this soon
 STEPS = 10
 
@@ -32,7 +32,7 @@ def task_changed(run: Run, step: int) -> bool:
     return any(
         last - STEPS <= step <= first + near
         for told in (changes, *_logged(run))
-        if len(told) <= MOST_CHANGES
+        if len(told) <= MAX_CHANGES
         for last, first in told
     )
 
@@ -45,5 +45,5 @@ def _logged(run: Run) -> list[list[tuple[int, int]]]:
             continue
         series = run.series(vital).finite()
         places = np.flatnonzero(np.diff(series.values))
-        found.append([(int(series.steps[place]), int(series.steps[place + 1])) for place in places[: MOST_CHANGES + 1]])
+        found.append([(int(series.steps[place]), int(series.steps[place + 1])) for place in places[: MAX_CHANGES + 1]])
     return found

@@ -14,7 +14,7 @@ from bedside.analysis.losses import training_loss
 from bedside.analysis.statistics import outline
 from bedside.record.run import Run
 
-FEWEST_LOSSES = 20  # finite losses: fewer have no outline
+MIN_LOSSES = 20  # finite losses: fewer have no outline
 MOSTLY_LOST = 0.5  # of the losses are finite: with fewer, nothing was won
 SOLVED = 1e-3  # of the first loss: what is left is rounding, or nearly so
 GONE = 1e-3  # of the first gradients: nothing pulls any more
@@ -25,7 +25,7 @@ def share_of_loss_won(run: Run) -> float:
     knows."""
     losses = training_loss(run)
     finite = losses.finite()
-    if len(finite) < FEWEST_LOSSES:
+    if len(finite) < MIN_LOSSES:
         return math.nan
     if len(finite) < MOSTLY_LOST * len(losses):
         return 0.0
@@ -40,9 +40,9 @@ def share_of_loss_won(run: Run) -> float:
 def converged(run: Run) -> bool:
     """Whether it is finished: the loss at a thousandth of its start, and the gradient, where recorded, gone with it."""
     finite, norms = training_loss(run).finite(), run.series("grad_norm").finite()
-    if len(finite) < FEWEST_LOSSES:
+    if len(finite) < MIN_LOSSES:
         return False
     curve = outline(finite)
     if not abs(curve.now) <= SOLVED * curve.start:
         return False
-    return len(norms) < FEWEST_LOSSES or norms.median(FEWEST_LOSSES) <= GONE * norms.head(FEWEST_LOSSES).median()
+    return len(norms) < MIN_LOSSES or norms.median(MIN_LOSSES) <= GONE * norms.head(MIN_LOSSES).median()

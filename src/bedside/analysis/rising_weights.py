@@ -31,7 +31,7 @@ WEIGHTS = frozenset("weight coef coeff coefficient factor scale".split())
 UNTOUCHED = frozenset(
     """recon reconstruction rec reconst nll mse bce ce crossentropy likelihood task main supervised sup""".split()
 )
-LEAST = 10  # readings
+MIN_READINGS = 10  # readings
 GREW = 2.0  # times its first level: a schedule of a weight does more, a drifting one (learned, adapted) less
 STEADY = 0.1  # of its level: how much a share scatters that is a weight and nothing else
 PREFIXES = {"train": ("train/", "part/"), "val": ("val/",)}
@@ -53,7 +53,7 @@ def rising_weight(run: Run) -> str:
 def untouched_part(run: Run, split: str) -> Series | None:
     """The part of the loss of a split that no such weight multiplies, as far as names tell."""
     parts = (run.series(each).finite() for each in _parts(tuple(run.vitals), split) if UNTOUCHED & _words(each))
-    return next((series for series in parts if len(series) >= LEAST), None)
+    return next((series for series in parts if len(series) >= MIN_READINGS), None)
 
 
 @lru_cache(maxsize=8)  # a dozen rules ask about the same names
@@ -75,7 +75,7 @@ def _words(name: str) -> set[str]:
 
 def _rose(values: Values) -> bool:
     """By a schedule: it is never below where it began, and ends far above."""
-    if len(values) < LEAST:
+    if len(values) < MIN_READINGS:
         return False
     first, late = float(values[0]), float(np.median(values[-max(1, len(values) // 3) :]))
     return first >= 0 and float(values.min()) >= first and late > GREW * first
@@ -83,7 +83,7 @@ def _rose(values: Values) -> bool:
 
 def _counts_more(total: Series, kept: Series, other: Series) -> bool:
     """Whether the total is the one part and a growing share of the other: steady at the end, and far less at first."""
-    same = len(total) == len(kept) == len(other) >= LEAST and other.vital != kept.vital
+    same = len(total) == len(kept) == len(other) >= MIN_READINGS and other.vital != kept.vital
     if not same or not ((total.steps == kept.steps) & (total.steps == other.steps)).all() or other.values.min() <= 0:
         return False
     share = (total.values - kept.values) / other.values

@@ -15,10 +15,7 @@ from bedside.record.vocabulary import LR
 SAME = 1e-6  # relative: two learning rates this close are one, written twice
 OVER = 0.1  # of the peak: cosine schedules of language models end at a tenth
 MIN_RATES = 10  # readings of the learning rate that make a schedule
-FIRST_RISE, FIRST_RISE_SHARE = (
-    10,
-    0.1,
-)  # readings, and of them: a warm-up that counts epochs rests through its first one
+FIRST_RISE, FIRST_RISE_SHARE = 10, 0.1  # readings, and of them: one that counts epochs rests through its first
 NAMED_BY = ("schedulers", "lr_scheduler_type", "lr_scheduler", "scheduler", "lr_schedule", "scheduler_type")
 NOTHING = 1e-3  # of the peak: a step-wise schedule's usual last level is not below it
 RESTS = 0.2  # of the time since it was next to nothing: from then on the rate is the same, or it was on its way

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bedside.record.series import Series
 
 CLOSE = 0.75  # of the usual distance: readings nearer than that were taken more closely
-FEWEST_READINGS = 5  # readings that make a median of their own; with fewer, the early ones are all there is to judge by
+MIN_READINGS = 5  # readings that make a median of their own; with fewer, the early ones are all there is to judge by
 
 
 def spread_evenly(series: Series, start: float = 0.0) -> Series:
@@ -27,7 +27,7 @@ def spread_evenly(series: Series, start: float = 0.0) -> Series:
     first, last = series.first_step, series.last_step
     after = series.since(first + int(start * (last - first)))
     even = _thinned(after)
-    if len(even) >= FEWEST_READINGS:
+    if len(even) >= MIN_READINGS:
         return even
     return series.tail(len(series) - int(start * len(series)))
 

@@ -20,7 +20,7 @@ from bedside.training.model_copy import Call, NotCopied, answers, model_copy
 if TYPE_CHECKING:
     from bedside.collect.hooks.called_modules import Forward
 
-MOST_COPIES = 16  # of a run: eight looks into a compiled model, and trials of two forwards each
+MAX_COPIES = 16  # of a run: eight looks into a compiled model, and trials of two forwards each
 TURNED_OFF = "it was turned off by watch(…, probes=False)"
 
 
@@ -54,5 +54,5 @@ class Probes:
         if not self.allowed:
             raise NotCopied(TURNED_OFF)
         self._copies += copies
-        if self._copies > MOST_COPIES:
-            raise NotCopied(f"the model was copied {MOST_COPIES} times already")
+        if self._copies > MAX_COPIES:
+            raise NotCopied(f"the model was copied {MAX_COPIES} times already")

@@ -78,6 +78,8 @@ def diagnose(
     settings = settings_for(*paths[:1], config=config, use=not no_config)
     mapping = {**settings.map, **_mapping(renames)}
     found = _find(paths, format_in)
+    if len(found) == 1:
+        _refuse_unknown(_mapping(renames), found)
     order = Order(
         _codes(select) or settings.select,
         _codes(ignore) or settings.ignore,
@@ -134,6 +136,18 @@ def _mapping(renames: Sequence[str]) -> dict[str, str]:
                 try_="--map my_objective=loss",
             )
     return {old.strip(): new.strip() for old, _, new in pairs}
+
+
+def _refuse_unknown(asked: Mapping[str, str], found: Sequence[Job]) -> None:
+    """A name in --map that the only log does not have would be renamed in silence; of many logs some may have it."""
+    from bedside.diagnosis.many_runs import names_of
+    from bedside.errors import unknown_name
+
+    for path, names in names_of(found, {}, tree=False) if asked else ():
+        known = [name.strip() for name in names]
+        for old in asked:
+            if known and old not in known:
+                raise unknown_name("metric of this log", old, known, try_=f"bedside diagnose {path} --explain-names")
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def _page(name: str) -> str:
     import sys
 
     from bedside import lab as room
-    from bedside.errors import BedsideError, unknown_name
+    from bedside.errors import BedsideError, install_extra, unknown_name
 
     chosen = name.replace("-", "_")
     if chosen not in room.EXPERIMENTS:
@@ -54,7 +54,7 @@ def _page(name: str) -> str:
         raise BedsideError(
             f"The lab needs {error.name}, which is not installed.",
             expected="torch",
-            try_="pip install 'bedside[torch,lab]'",
+            try_=install_extra("torch,lab"),
         ) from None
     if inspect.ismodule(found):
         return inspect.getdoc(found) or ""

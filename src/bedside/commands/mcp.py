@@ -14,13 +14,13 @@ def mcp(folder: str) -> None:
     """
     from importlib.util import find_spec
 
-    from bedside.errors import BedsideError
+    from bedside.errors import BedsideError, install_extra
 
     if find_spec("mcp") is None:
         raise BedsideError(
             "bedside mcp needs the package mcp, which is not installed.",
             expected="the extra `mcp`; `bedside diagnose --format json` gives the same answers without it",
-            try_="pip install 'bedside[mcp]'",
+            try_=install_extra("mcp"),
         )
     from bedside.mcp.tool_server import serve
 

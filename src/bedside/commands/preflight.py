@@ -44,13 +44,13 @@ def preflight(
     Prints one line per check. Exits with 0 when nothing is at or above --fail-on, 1 when something is, 2 when it could
     not look. Nothing of the training is changed.
     """
-    from bedside.errors import BadOption, BedsideError
+    from bedside.errors import BadOption, BedsideError, install_extra
 
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise BedsideError(
-            "Preflight needs torch, which is not installed.", expected="torch", try_="pip install 'bedside[torch]'"
+            "Preflight needs torch, which is not installed.", expected="torch", try_=install_extra("torch")
         ) from None
     if list_:
         _print_list(format_)

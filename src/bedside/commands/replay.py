@@ -18,7 +18,16 @@ def replay(script: str | None, anyway: bool, kind: str, incident: str, args: tup
     follows `--`. Without a script the incident is only described. Exits with 0 if the step does not fail again, with 1
     if it does, and with 2 if it could not be run.
     """
-    from bedside.incident.incident import load
+    from bedside.errors import BedsideError, install_extra
+
+    try:
+        from bedside.incident.incident import load
+    except ModuleNotFoundError as missing:
+        raise BedsideError(
+            f"Replaying a step needs {missing.name}, which is not installed.",
+            expected="torch and safetensors",
+            try_=install_extra("torch,incident"),
+        ) from None
 
     kept = load(incident)
     if script is None:

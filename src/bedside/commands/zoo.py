@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 WORSE = 1  # exit code: the score is worse than the committed one
 
 
-@click.group(short_help="Failures reproduced on purpose: list, run, score, guide.")
-def zoo() -> None:
+@click.group(invoke_without_command=True, short_help="Failures reproduced on purpose: list, run, score, guide.")
+@click.pass_context
+def zoo(ctx: click.Context) -> None:
     """Small real trainings that fail on purpose, each beside a healthy twin that differs in one line."""
-    from bedside.errors import BedsideError
+    from bedside.errors import BedsideError, install_extra
 
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        return
     for module, package in {"torch": "torch", "sklearn": "scikit-learn"}.items():
         if find_spec(module) is None:
             raise BedsideError(
                 f"The zoo needs {package}, which is not installed.",
                 expected="torch and scikit-learn beside bedside; diagnosing logs needs neither",
-                try_="pip install 'bedside[demo]'",
+                try_=install_extra("demo"),
             )
 
 

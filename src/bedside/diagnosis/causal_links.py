@@ -314,6 +314,7 @@ LINKS: tuple[Link, ...] = (
     *links("diverging-loss", "lost-progress", "what was won is given back"),
     *links("oscillating-loss", "lost-progress", "the run ends in the middle of a swing"),
     *links("diverging-loss", "loss-at-chance", "a network that fell apart can only guess"),
+    *links("diverging-loss", "stuck-from-start", "what the first steps threw up did not come down again"),
     *links("diverging-loss", "erratic-validation", "the evaluations follow the training down"),
     *links("diverging-loss", "exploding-gradient", "the loss is steep where it is high"),
     *links("diverging-loss", NOT_FINITE, "the loss grew until it overflowed"),

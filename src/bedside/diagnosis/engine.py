@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from bedside.analysis.trials import not_tried
+from bedside.analysis.skipped_trials import not_tried
 from bedside.comparison.compare import compare_runs
 from bedside.diagnosis.hypotheses import differential
 from bedside.diagnosis.onset_context import with_onset_context
@@ -103,9 +103,13 @@ def _stopped_listening(run: Run) -> list[str]:
 
 
 def _compiled(run: Run) -> list[str]:
+    notes = [
+        f"The steps of {event.data.get('optimizer')} are compiled, so they were not followed."
+        for event in run.events_of("steps_compiled")
+    ]
     if why := not_tried(run, "compiled model"):
-        return [f"What the layers of the compiled model put out was not read: that needs {why}."]
-    return []
+        notes.append(f"What the layers of the compiled model put out was not read: that needs {why}.")
+    return notes
 
 
 PICTURE_POINTS = 400

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import outline, trend
+from bedside.analysis.metric_change import BETTER_ONCE, typical_change
+from bedside.analysis.statistics import noise_level, outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
@@ -25,12 +28,14 @@ class Limits:
     readings: int = 20  # of a training loss: the blocks of a trend need them
     evaluations: int = 5  # an evaluation is an average over a whole set, so fewer of them carry a trend
     noise: float = 4.0  # σ of one reading: the range of thirty readings of pure noise
+    alone: float = 3.0  # σ of one evaluation: what it is off its level by once in four hundred times
     gain: float = 0.01  # of the level: a resumed or finished run moves by less; any from scratch by far more
     below_guess: float = 0.05  # of a blind guess's loss: what label frequencies and memorised examples bring at least
     near_guess: float = 0.1  # of ln K: an untrained head is off by about that
     metric_gain: float = 0.1  # of what was left to be won: an accuracy that rose by it did not do so by chance
     far: float = 0.1  # of the level: what an end may be from its best without anybody minding
     lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
+    parts: int = 3  # of the evaluations: the first third shows what an untrained network answers
     times: float = 2.0  # the best level, for a loss that is positive by nature: its share of the progress may be small
 
 
@@ -84,7 +89,10 @@ class Curve:
     def was_better(self) -> bool:
         """Whether it was ever clearly better than at its first reading."""
         first = float(self.series.values[0])
-        return self._beyond(first - self.best, self.limits.gain * max(abs(first), abs(self.best)))
+        least = self.limits.gain * max(abs(first), abs(self.best))
+        late = self.series.values[len(self.series) // 2 :]  # the noise of the stretch that it is compared with
+        below = first - float(np.median(late))
+        return self._beyond(first - self.best, least) or below > max(least, self.limits.alone * noise_level(late))
 
     def _beyond(self, gain: float, least: float) -> bool:
         if gain <= least:
@@ -157,6 +165,11 @@ class Learned:
                 return True
         return False
 
+    def metrics_went_on(self, curve: Curve) -> bool:
+        """Whether the typical metric of a set got better since its loss was at its best, be it only at first."""
+        change = typical_change(self.run, {curve.series.owner: curve.best_step})
+        return change is not None and change >= BETTER_ONCE
+
     def guessed_accuracies(self) -> Iterator[tuple[Series, float]]:
         """Accuracies that never rose clearly above a blind guess, each with the share that a guess gets right."""
         for series in accuracies(self.run):
@@ -184,6 +197,19 @@ class Learned:
             if classes >= 2
         )
         return 1 / classes if near else None
+
+    @cached_property
+    def apparent_chance(self) -> Chance | None:
+        """A blind guess that nobody stated: the loss began at ln K and the first accuracies were about 1/K."""
+        early = [each.head(-(-len(each) // self.limits.parts)).median() for each in accuracies(self.run)]
+        classes = round(1 / max(early)) if early and max(early) > 0 else 0
+        losses = [each for each in [self.training, *self.held_out] if each is not None]
+        if self.chance is not None or classes < 2 or not losses:
+            return None
+        level = math.log(classes)
+        if any(abs(float(each.series.values[0]) - level) > self.limits.near_guess * level for each in losses):
+            return None
+        return Chance(level, f"ln {classes:,}", known=False, classes=classes, confirmed=True)
 
     def _curves(self, every: list[Series]) -> list[Curve]:
         return [curve for each in every if (curve := self._curve(each, self.limits.evaluations)) is not None]

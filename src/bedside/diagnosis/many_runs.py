@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from bedside.diagnosis.workers import SECONDS, Stopped, in_workers
-from bedside.errors import BadOption, BedsideError
+from bedside.errors import BadOption, BedsideError, install_extra
 from bedside.finding import Diagnosis, Failure
 from bedside.logs import RunFiles, load, read_run
 from bedside.logs.remote import RemoteRuns
@@ -189,7 +189,7 @@ def _on_ray(numbered: Sequence[tuple[int, Job]], order: Order) -> Iterator[tuple
         import ray
     except ImportError:
         raise BadOption(
-            "--on ray needs Ray, which is not installed.", expected="the extra `ray`", try_="pip install 'bedside[ray]'"
+            "--on ray needs Ray, which is not installed.", expected="the extra `ray`", try_=install_extra("ray")
         ) from None
     ours = not ray.is_initialized()
     if ours:

@@ -30,8 +30,10 @@ STEP = 2.0  # times, from one reading to the next: a schedule's usual drops are 
 PEAK = 0.99  # of the highest rate: warm-up is over
 NOTHING = 1e-3  # of the peak: as good as no learning rate
 ODD = 8.0  # robust σ: once in a million batches of heavy-tailed noise
-LEAST = 0.01  # of the level, for that σ: inputs that are clipped are nearly all equal, and one that is not is not odd
-FEWEST_READINGS = 20  # readings that show what is usual
+MIN_RELATIVE_SPREAD = (
+    0.01  # of the level, for that σ: inputs that are clipped are nearly all equal, and one that is not is not odd
+)
+MIN_READINGS = 20  # readings that show what is usual
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _scaler(run: Run) -> Iterator[Change]:
 def _odd_batches(run: Run) -> Iterator[Change]:
     for vital, called in (("input_max", "largest input"), ("input_rms", "input size"), ("input_mean", "mean input")):
         series = run.series(vital)
-        if len(series) >= FEWEST_READINGS:
+        if len(series) >= MIN_READINGS:
             for i in _odd(series):
                 yield Change(
                     int(series.steps[i]), "batch", f"a batch came with an unusual {called} ({number(series.values[i])})"
@@ -139,9 +141,9 @@ def _odd_batches(run: Run) -> Iterator[Change]:
 def _odd_loss(run: Run, step: int, reach: float) -> list[str]:
     """The worst loss within reach of a step, if it is far above those before."""
     losses = run.loss.finite()
-    before, near = losses.before(int(step - reach)).tail(2 * FEWEST_READINGS), losses.since(int(step - reach))
+    before, near = losses.before(int(step - reach)).tail(2 * MIN_READINGS), losses.since(int(step - reach))
     near = near.before(int(step + reach) + 1)
-    if len(before) < FEWEST_READINGS or not near:
+    if len(before) < MIN_READINGS or not near:
         return []
     worst = int(np.argmax(near.values))
     spread = mad(before.values)
@@ -152,5 +154,5 @@ def _odd_loss(run: Run, step: int, reach: float) -> list[str]:
 def _odd(series: Series) -> NDArray[np.intp]:
     values = series.values
     usual = series.median()
-    spread = max(mad(series.finite().values), LEAST * abs(usual))
+    spread = max(mad(series.finite().values), MIN_RELATIVE_SPREAD * abs(usual))
     return np.flatnonzero(~(np.abs(values - usual) <= ODD * spread))

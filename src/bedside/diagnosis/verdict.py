@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
+from bedside.analysis.losses import SCORE, validation_losses
 from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.analysis.untrained_signs import blind_score
 from bedside.diagnosis.learned import Curve, Learned
@@ -20,7 +21,7 @@ from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LR
 from bedside.rules.advice import moment
-from bedside.wording import capital, number, percent, plural
+from bedside.wording import capital, listed, number, percent, plural
 
 RECONSTRUCTION = re.compile(r"(?:^|[^a-z])recon")
 
@@ -85,12 +86,25 @@ def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
         return None
     readings, least = len(learned.run.loss), learned.limits
     if not learned.meant_to_fall:
+        run = learned.run
+        players = len(run.owners("loss")) > 1 or run.config.get("objective") == SCORE
+        log = "a distance of what it makes from the data: monitor.log(fid=…)" if players else "monitor.log(reward=…)"
         return Verdict(
             "unclear",
             "The loss of this run is not meant to fall, and no score was logged that is meant to rise.",
-            "Log what should improve: monitor.log(reward=…).",
+            f"Log what should improve{',' if players else ':'} {log}.",
         )
-    had = f"{plural(readings, 'reading')} of the loss" if readings else "no loss"
+    parts = [vital.removeprefix("part/") for vital in learned.run.vitals if vital.startswith("part/")]
+    if len(parts) > 1 and not readings:
+        return Verdict(
+            "unclear",
+            f"There are losses of parts or players ({listed(parts)}) and none of the whole: their levels do not say "
+            "how well the run goes.",
+            "Log the total loss, or a score that should improve, such as the FID of what a generator makes.",
+        )
+    evaluated = max((len(each.finite()) for each in validation_losses(learned.run)), default=0)
+    had = f"{plural(readings, 'reading')} of the loss" if readings else plural(evaluated, "evaluation")
+    had = had if readings or evaluated else "no loss"
     return Verdict(
         "unclear",
         f"Too little was recorded to judge: {had}.",
@@ -183,6 +197,8 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
                 f"{each.key} is at {number(each.now)}, that of a blind guess ({beside}), and was never clearly below.",
                 "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or loss.",
             )
+    if chance is not None and not chance.classes and learned.metric_improved:
+        return None  # a loss in units of its own, beside a held-out error that came down
     for each in losses if chance is not None else ():
         comparable = chance is not None and each.best < limits.other_scale * chance.level
         if chance is not None and comparable and each.best > (1 - learned.limits.below_guess) * chance.level:
@@ -192,7 +208,24 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
                 f"{number(each.best)}.",
                 "Train on 32 examples until the loss is near zero; if it does not get there, look at data and loss.",
             )
-    return None
+    return _hardly_a_guess(learned)
+
+
+def _hardly_a_guess(learned: Learned) -> Verdict | None:
+    """Nobody said how many classes there are; loss and accuracy began as those of a guess, and no loss went far."""
+    chance = learned.apparent_chance
+    losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
+    below = (1 - learned.limits.below_guess) * chance.level if chance else 0.0
+    if chance is None or any(min(each.best, each.now) < below for each in losses[:1]):
+        return None
+    first = losses[0]
+    return Verdict(
+        "unclear",
+        f"{capital(first.key)} was never clearly below that of a blind guess among {chance.classes:,} classes "
+        f"({chance}): its best was {number(first.best)}.",
+        "Compare its accuracy with the share of the commonest class, and train on 32 examples until the loss is near "
+        "zero.",
+    )
 
 
 def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
@@ -206,10 +239,12 @@ def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
         since = training.series.since(each.series.first_step)
         fell = Curve(since, learned.limits, turned=False).won if len(since) else training.won
         if not each.was_better and fell > limits.fell:
+            clearly = "clearly " if each.now < float(each.series.values[0]) else ""
             return Verdict(
                 "unclear",
-                f"{each.key} was never better than at its first evaluation ({number(each.series.values[0])}, now "
-                f"{number(each.now)}), while the training loss fell to {number(training.now)}.",
+                f"{each.key} was never {clearly}better than at its first evaluation "
+                f"({number(each.series.values[0])}, now {number(each.now)}), while the training loss fell to "
+                f"{number(training.now)}.",
                 "Evaluate as many training examples the same way: near the training loss it is learning by heart, "
                 "near the validation loss it is the evaluation.",
             )
@@ -227,7 +262,7 @@ def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
 def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
     """It ends far from its own best."""
     for each in learned.every:
-        excused = each in learned.held_out and learned.metric_improved
+        excused = each in learned.held_out and learned.metrics_went_on(each)
         if each.lost and not excused:
             return Verdict(
                 "unclear",

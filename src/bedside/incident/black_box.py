@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.errors import BadOption
+from bedside.errors import BadOption, install_extra
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,5 @@ def _needs_safetensors() -> None:
         raise BadOption(
             "black_box needs safetensors, which is not installed.",
             expected="safetensors, which saves tensors without pickle",
-            try_="pip install 'bedside[incident]'",
+            try_=install_extra("incident"),
         ) from None

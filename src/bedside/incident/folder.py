@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import NoSuchPath, NotARun
+from bedside.errors import NoSuchPath, NotARun, install_extra
 from bedside.incident.capture.capture import FORMAT, PARTS, Captured
 from bedside.wording import count
 
@@ -132,7 +132,7 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
         raise NotARun(
             "safetensors is not installed.",
             expected="safetensors, in which incidents are saved",
-            try_="pip install 'bedside[incident]'",
+            try_=install_extra("incident"),
         ) from None
     tensors: dict[str, Mapping[str, Any]] = {}
     for name in PARTS:

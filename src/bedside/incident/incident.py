@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.incident.folder import Series, find, read, read_vitals
-from bedside.incident.nested import unpack
+from bedside.incident.serialisation import unpack
 from bedside.wording import count, plural
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Incident:
         try:
             return replay(self, model, loss_fn, forward=forward, anyway=anyway)
         except BedsideError as error:
-            raise error.at_the_door("incident.replay(model, loss_fn)") from None
+            raise error.with_call("incident.replay(model, loss_fn)") from None
 
     def __str__(self) -> str:
         facts = self.facts

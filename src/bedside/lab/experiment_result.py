@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bedside.errors import BadOption
+from bedside.errors import BadOption, install_extra
 from bedside.report.json import plain
 from bedside.report.lab_results import MAX_PICTURE
 
@@ -77,7 +77,7 @@ def _figure(panels: int, nothing_to_draw: bool, experiment: str) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise BadOption(
-            "matplotlib is not installed.", expected="matplotlib for plots", try_="pip install 'bedside[lab]'"
+            "matplotlib is not installed.", expected="matplotlib for plots", try_=install_extra("lab")
         ) from None
     figure = Figure(figsize=(6.4 * panels, 3.8), layout="constrained")
     FigureCanvasAgg(figure)  # no window and no global state: pyplot is left to the user

@@ -20,7 +20,7 @@ _running: ContextVar[bool] = ContextVar("running", default=False)
 
 
 def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]:
-    """The public door of an experiment: errors show the call to type, and the result is written into the record."""
+    """Around every public experiment: errors show the call to type, and the result is written into the record."""
 
     @functools.wraps(function)
     def run(*args: Options.args, **kwargs: Options.kwargs) -> Answer:
@@ -30,7 +30,7 @@ def experiment(function: Callable[Options, Answer]) -> Callable[Options, Answer]
         try:
             result = function(*args, **kwargs)
         except BedsideError as error:
-            raise error.at_the_door(f"help(bedside.lab.{function.__name__})") from None
+            raise error.with_call(f"help(bedside.lab.{function.__name__})") from None
         finally:
             _running.reset(token)
         model = args[0] if args else kwargs.get("model")

@@ -13,12 +13,12 @@ from bedside.training.forward import BatchLoss
 
 ENTROPY = 0.6  # of the labels' entropy overall: shuffled batches of 8 and more have nearly all of it
 SPREAD = 12.0  # times the variance that shuffled batches' means would have
-FEWEST_BATCHES = 6  # batches to judge by
+MIN_BATCHES = 6  # batches to judge by
 
 
 def unrepresentative(loss: BatchLoss, batches: Sequence[Any]) -> str:
     """What is odd about these batches, in words; empty if nothing is."""
-    if len(batches) < FEWEST_BATCHES:
+    if len(batches) < MIN_BATCHES:
         return ""
     if all(same_batch(batches[0], each) for each in batches[1:]):
         return "every batch is the same one"

@@ -10,7 +10,7 @@ noted as they are made; at the first forward of a model that one of them trains,
     after_import.py    calls back when a package has been imported
     attach.py          optimizers and forwards lead to a monitor
     find_model.py      which models the parameters belong to, and what the script calls them
-    script_logs/       what the script itself logs: TensorBoard, W&B, MLflow, Comet, Trainer, Lightning, tqdm
+    script_logs.py     what the script itself logs: TensorBoard, W&B, MLflow, Comet, Trainer, Lightning, tqdm
     children.py        processes that the script starts
-    ending.py          the report, also after Ctrl-C, an exception or SIGTERM
+    script_end.py      the report, also after Ctrl-C, an exception or SIGTERM
 """

@@ -16,7 +16,7 @@ from bedside.launch.after_import import AfterImport
 from bedside.launch.attach import Attach
 from bedside.launch.log_sources import SOURCES
 from bedside.naming.metric_names import read_name
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
 MEASURED = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clock")
 MAX_NAMES = 200  # different metrics of one script; images and embeddings of a thousand classes are not for us

@@ -17,11 +17,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from bedside.errors import BedsideError
-from bedside.live.judging import compared, rule_list
-from bedside.live.reading import index, opened, panel_data, series_data
+from bedside.live.run_data import index, opened, panel_data, series_data
 from bedside.live.runs import Runs
 from bedside.live.security import Security
 from bedside.live.served_folder import Folder
+from bedside.live.verdicts import compared, rule_list
 from bedside.logs import RunFiles
 from bedside.report.instruments.panel import SECTIONS
 from bedside.report.standalone import static
@@ -33,7 +33,7 @@ PAGE = (
     '<body><div id="app"></div><noscript>The live page needs JavaScript; <code>bedside watch RUN</code> shows a run in '
     'a terminal.</noscript><script src="app.js"></script></body></html>\n'
 )
-MOST_COMPARED = 12  # runs on one chart
+MAX_COMPARED = 12  # runs on one chart
 
 
 def make_app(
@@ -89,7 +89,7 @@ class _Routes:
     async def list_runs(self, request: Request) -> Response:
         """Rows that changed since the version that the page has; the others it has already."""
         version = _number(request.query_params.get("version"), 0)
-        return JSONResponse({"folder": str(self._runs.folder.root), **await self._runs.rows(version)})
+        return JSONResponse({"folder": self._runs.folder.title, **await self._runs.rows(version)})
 
     async def run(self, request: Request) -> Response:
         """What is known of one run: its panels, and its story as soon as it is worked out."""
@@ -98,7 +98,7 @@ class _Routes:
             return _missing(name)
         story = self._runs.story(name)
         try:
-            known = await asyncio.to_thread(lambda: index(opened(found)))
+            known = await asyncio.to_thread(lambda: index(found, opened(found)))
         except BedsideError as error:
             return JSONResponse({"error": str(error)}, 422)
         return JSONResponse({"name": name, "story": story, "sections": SECTIONS, **known})
@@ -140,7 +140,7 @@ class _Routes:
 
     async def compare(self, request: Request) -> Response:
         """Several runs on one axis, and where the others diverge from the first."""
-        names = request.query_params.getlist("run")[:MOST_COMPARED]
+        names = request.query_params.getlist("run")[:MAX_COMPARED]
         runs = [(found, name) for name in names if (found := self._runs.folder.run(name)) is not None]
         if len(runs) < 2:
             return JSONResponse({"error": "Choose two runs or more."}, 422)

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bedside.errors import BedsideError
-from bedside.live.reading import new_data
+from bedside.live.run_data import new_data
 from bedside.live.served_folder import signature
 from bedside.logs import RunFiles
 
 POLL = 0.5  # seconds between two looks at a run that somebody watches
 HEARTBEAT = 15.0  # seconds after which a silent stream says that it is alive, so that proxies keep it
-MOST_WAITING = 100  # updates that a viewer may be behind; then it has to connect anew
+MAX_WAITING = 100  # updates that a viewer may be behind; then it has to connect anew
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Viewer:
     """One open page: which series it shows, and what it has not been sent yet."""
 
     keys: tuple[str, ...]
-    waiting: asyncio.Queue[tuple[str, str, int]] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
+    waiting: asyncio.Queue[tuple[str, str, int]] = field(default_factory=lambda: asyncio.Queue(MAX_WAITING))
 
     def send(self, event: str, data: str, cursor: int) -> bool:
         try:

@@ -10,14 +10,13 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from typing import Any
 
 from bedside.live.feed import Feed
-from bedside.live.judging import judged
-from bedside.live.reading import opened
-from bedside.live.served_folder import Folder, modified, signature
+from bedside.live.run_data import opened
+from bedside.live.served_folder import Folder, is_growing, modified, signature
+from bedside.live.verdicts import judged
 from bedside.logs import RunFiles
 from bedside.report.instruments import instrument
 
 REST = 8.0  # times as long as judging took: so long the next verdict waits, so that verdicts take a tenth of a core
-FRESH = 20.0  # seconds: a run that grew within them is being trained
 
 
 class Runs:
@@ -50,13 +49,12 @@ class Runs:
     async def rows(self, since: int) -> dict[str, Any]:
         """The list, with the rows that changed after version `since`; missing verdicts are asked for on the way."""
         found = await asyncio.to_thread(self.folder.runs)
-        now = time.time()
         seen = []
         for name, each in found.items():
             self._ask(name, each)
             when = modified(each)
-            finished = self._known[name]["row"]["finished"] if name in self._known else None
-            seen.append([name, round(when), now - when < FRESH and finished is None])
+            ended = name in self._known and self._known[name]["row"]["ended"]
+            seen.append([name, round(when), is_growing(each, ended)])
         changed = [each["row"] for each in self._known.values() if each["version"] > since and each["name"] in found]
         return {"version": self._version, "seen": sorted(seen, key=lambda each: -each[1]), "rows": changed}
 

@@ -15,6 +15,7 @@ from bedside.errors import BedsideError, NotARun
 from bedside.logs import RunFiles, find_runs
 from bedside.record.sqlite.reader import is_run
 
+FRESH = 120.0  # seconds: a run that grew within them is being trained; slow steps are written a minute apart
 RESCAN = 3.0  # seconds: a new run appears in the list after that long
 
 
@@ -33,6 +34,11 @@ class Folder:
         self._lock = threading.Lock()
         self._runs: dict[str, RunFiles] = {}
         self._scanned = 0.0
+
+    @property
+    def title(self) -> str:
+        """What it was called when it was asked for; `.` has a name as well."""
+        return str(self.root) if self.root.name else str(self._real)
 
     def runs(self) -> dict[str, RunFiles]:
         """Runs by name, looked for anew if that was not done just now."""
@@ -88,6 +94,11 @@ def _files_of(path: Path) -> list[Path]:
 def modified(found: RunFiles) -> float:
     """Seconds since the epoch at which the run last grew."""
     return max((when for when, _ in signature(found)), default=0) / 1e9
+
+
+def is_growing(found: RunFiles, ended: bool) -> bool:
+    """Whether it is being trained, as far as its files show: one that was killed never says that it ended."""
+    return not ended and time.time() - modified(found) < FRESH
 
 
 def weight(found: RunFiles) -> int:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bedside import errors
-from bedside.errors import BadOption, BedsideError
+from bedside.errors import BadOption, BedsideError, install_extra
 from bedside.wording import printable
 
 HOST, PORT = "127.0.0.1", 8642
@@ -35,7 +35,7 @@ def serve(
         raise BedsideError(
             "The live page needs starlette and uvicorn, which are not installed.",
             expected="the extra `live`; `bedside watch RUN` shows a run in the terminal without it",
-            try_="pip install 'bedside[live]'",
+            try_=install_extra("live"),
         )
     import uvicorn
 

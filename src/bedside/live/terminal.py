@@ -11,8 +11,8 @@ import bedside.report  # noqa: F401  (so that answers can be put into words)
 from bedside.diagnosis.engine import examine
 from bedside.errors import NotARun
 from bedside.finding import Diagnosis
-from bedside.live.judging import to_judge
-from bedside.live.served_folder import Folder, signature
+from bedside.live.served_folder import Folder, is_growing, signature
+from bedside.live.verdicts import to_judge
 from bedside.logs import RunFiles
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -25,8 +25,8 @@ from bedside.settings import settings_for
 from bedside.wording import number, percent, printable
 
 VITALS = ("loss", "val/loss", "grad_norm", "relative_update_norm", "lr", "loss_scale", "step_time")
-MOST_METRICS = 3  # besides the vitals
-MOST_LAYERS = 4
+MAX_METRICS = 3  # besides the vitals
+MAX_LAYERS = 4
 EVERY = 1.0  # seconds between two looks at the file
 REST = 8.0  # times as long as judging took: the next verdict waits, so looking takes a tenth of a core
 
@@ -36,7 +36,7 @@ def follow(path: Path, *, once: bool = False) -> None:
     found = _only_run(path)
     run, answer = judge(found)
     if once or not sys.stdout.isatty():
-        show(frame(run, answer, width()))
+        show(frame(run, answer, width(), growing=is_growing(found, run.ended)))
         return
     _live(found, run, answer)
 
@@ -46,9 +46,12 @@ def judge(found: RunFiles) -> tuple[Run, Diagnosis]:
     return run, examine(run, settings_for(found.files[0]).rules())
 
 
-def frame(run: Run, answer: Diagnosis, across: int) -> list[Line]:
+def frame(run: Run, answer: Diagnosis, across: int, *, growing: bool) -> list[Line]:
     """What is on the screen at one moment."""
-    state = {True: "ended", False: "ended with an error", None: "training"}[run.finished]
+    if run.ended:
+        state = "ended with an error" if run.finished is False else "ended"
+    else:
+        state = "training" if growing else "nothing new"  # as far as anybody can see: it may have been killed
     lines = [
         line(
             (presentation.run_name(answer), "strong"),
@@ -85,7 +88,7 @@ def frame(run: Run, answer: Diagnosis, across: int) -> list[Line]:
 def _curves(run: Run, across: int) -> Iterator[Line]:
     whole_run = [vital for vital, owner in run.series_keys if not owner]
     metrics = [vital for vital in whole_run if vital.startswith("val/") and vital != "val/loss"]
-    shown = [series for key in (*VITALS, *metrics[:MOST_METRICS]) if (series := run.series(key))]
+    shown = [series for key in (*VITALS, *metrics[:MAX_METRICS]) if (series := run.series(key))]
     names = max((len(each.key) for each in shown), default=0)
     last = max(run.steps - 1, 1)
     for each in shown:
@@ -101,12 +104,12 @@ def _worst_layers(run: Run, across: int) -> Iterator[Line]:
     panel = wanted.read(run) if wanted is not None else None
     if panel is not None:
         yield from wrapped(("gradient  ", "quiet"), panel.say, first="  ", width=across)
-        off = [row for row in panel.extra["table"] if row["status"] != "in balance"][:MOST_LAYERS]
+        off = [row for row in panel.extra["table"] if row["status"] != "in balance"][:MAX_LAYERS]
         for row in off:
             said = f"{printable(row['layer'])}: {row['norm']}, {row['share']} of the whole, "
             yield from wrapped(said, (row["status"], "warning"), first="    ", width=across)
     dead: list[Series] = [each for each in run.of("dead_fraction") if each and each.last > 0.5]
-    for each in sorted(dead, key=lambda each: -each.last)[:MOST_LAYERS]:
+    for each in sorted(dead, key=lambda each: -each.last)[:MAX_LAYERS]:
         share = (f"{percent(each.last)} of its units are dead", "warning")
         yield from wrapped(f"{printable(each.owner)}: ", share, first="    ", width=across)
 
@@ -117,18 +120,20 @@ def _live(found: RunFiles, run: Run, answer: Diagnosis) -> None:
     from rich.text import Text
 
     def drawn(run: Run, answer: Diagnosis) -> Group:
-        lines = frame(run, answer, width())
+        lines = frame(run, answer, width(), growing=growing)
         return Group(*(Text.assemble(*((text, LOOKS.get(role, "")) for text, role in each)) for each in lines))
 
-    seen, rest = signature(found), 0.0
+    seen, rest, growing = signature(found), 0.0, is_growing(found, run.ended)
     with Live(drawn(run, answer), console=Console(highlight=False), auto_refresh=False) as live:
-        while run.finished is None:
+        while not run.ended:
             time.sleep(max(EVERY, rest))
-            if signature(found) == seen:
+            if signature(found) != seen:
+                seen, began = signature(found), time.perf_counter()
+                run, answer = judge(found)
+                rest = REST * (time.perf_counter() - began)
+            elif growing == is_growing(found, run.ended):
                 continue
-            seen, began = signature(found), time.perf_counter()
-            run, answer = judge(found)
-            rest = REST * (time.perf_counter() - began)
+            growing = is_growing(found, run.ended)
             live.update(drawn(run, answer), refresh=True)
 
 

@@ -20,7 +20,7 @@ from bedside.logs.formats import FORMATS, OWN, format_named
 from bedside.logs.formats.log_format import BROKEN, Unreadable
 from bedside.logs.plain_files import kind_of
 from bedside.logs.to_run import to_run
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.run import Run
 
 __all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]
@@ -28,6 +28,7 @@ __all__ = ["FORMATS", "RunFiles", "find_runs", "load", "read_run"]
 EXPECTED = (
     "a run folder, or a log: TensorBoard, W&B, MLflow, Comet, HF Trainer, Lightning, Keras, CSV, JSON lines, text"
 )
+UNPACK = {".gz": "gzip -dc", ".bz2": "bzip2 -dc", ".xz": "xz -dc", ".zst": "zstd -dc"}  # of a compressed log
 SHOWN = 3
 
 
@@ -73,9 +74,7 @@ def find_runs(path: str | os.PathLike[str], *, format_in: str | None = None) -> 
     if part:
         return [RunFiles(f"{name}#{part}", each.format, each.files, part) for each in found[:1]]
     if not found:
-        raise NotARun(
-            _what_was_seen(place, format_in), expected=EXPECTED, try_="--format-in csv, if you know what it is"
-        )
+        raise NotARun(_what_was_seen(place, format_in), expected=EXPECTED, try_=_what_to_type(place))
     return found
 
 
@@ -114,6 +113,14 @@ def _no_such_path(place: Path) -> NoSuchPath:
 
     near = f", such as {nearest_first(place.name, names, 3)}" if names else ""
     return NoSuchPath(f"{place} does not exist.", expected=f"a run folder or a log file{near}", try_=f"ls {parent}")
+
+
+def _what_to_type(place: Path) -> str:
+    unpack = UNPACK.get(place.suffix.lower()) if place.is_file() else None
+    if unpack is None:
+        return "--format-in csv, if you know what it is"
+    plain = place.with_suffix("")
+    return f"{unpack} < {place} > {plain}; bedside diagnose {plain}"
 
 
 def _what_was_seen(place: Path, format_in: str | None) -> str:

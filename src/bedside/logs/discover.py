@@ -18,7 +18,7 @@ from bedside.logs.formats.log_format import BROKEN, HEAD, Format, Unreadable, as
 from bedside.logs.formats.tensorboard import event_files as tensorboard
 from bedside.logs.formats.text import lines as text
 from bedside.logs.plain_files import may_open
-from bedside.naming.words import SPLITS
+from bedside.naming.name_parts import SPLITS
 from bedside.record.sqlite.reader import is_run
 from bedside.record.sqlite.schema import rank_file, ranks_in
 

@@ -22,7 +22,7 @@ Numbers = NDArray[np.float64]  # MISSING where there is none
 
 SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the row is of another kind
 LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
-MOST_LOSSES = 100  # losses in one table that are looked at: each is compared with every column
+MAX_LOSSES = 100  # losses in one table that are looked at: each is compared with every column
 BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together...
 DENSE = 0.9  # of the other cells: ...unless every row of the table is of one kind, and it is blank to the end
 MAY_BE_NAN = ("loss", "metric", "grad_norm", "grad_norm_clipped", "param_norm")  # kinds that go together
@@ -40,7 +40,7 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
     """pandas writes NaN as a blank cell; beside filled siblings a blank loss was NaN."""
     clocks = {i for i, name in enumerate(names) if name not in log.columns}
     suspects = [i for i, name in enumerate(names) if read_name(name).kind in ("loss", "grad_norm") and i not in clocks]
-    if not 0 < len(suspects) <= MOST_LOSSES or not any(is_missing(columns[i]).any() for i in suspects):
+    if not 0 < len(suspects) <= MAX_LOSSES or not any(is_missing(columns[i]).any() for i in suspects):
         return
     filled = ~np.array([is_missing(column) for column in columns])
     filled[list(clocks)] = False

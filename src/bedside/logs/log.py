@@ -1,7 +1,7 @@
 """What a reader hands over: columns of numbers as the file had them, before anyone says what they mean.
 
-A reader knows its file's layout and nothing else. `steps.py` puts the steps right, `names.py` says what the
-columns are, and `meaning.py` makes the Run of both.
+A reader knows its file's layout and nothing else. `step_axis.py` puts the steps right, `bedside.naming` says what the
+columns are, and `to_run.py` makes the Run of both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bedside.logs.numbers import NO_NUMBER, number
 from bedside.record.run import Event
 
-MOST_COLUMNS = 20_000  # metrics of one run: a file with more of them was made to fill the memory
+MAX_COLUMNS = 20_000  # metrics of one run: a file with more of them was made to fill the memory
 
 
 def _numbers() -> array[float]:
@@ -85,8 +85,8 @@ class Log:
     def column(self, name: str) -> Column | None:
         """The column of this name; none if there are too many names already."""
         if name not in self.columns:
-            if len(self.columns) >= MOST_COLUMNS:
-                self.note(f"It has more than {MOST_COLUMNS:,} metrics: the others were left out.")
+            if len(self.columns) >= MAX_COLUMNS:
+                self.note(f"It has more than {MAX_COLUMNS:,} metrics: the others were left out.")
                 return None
             self.columns[name] = Column()
         return self.columns[name]

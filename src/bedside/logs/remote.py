@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bedside.errors import NoSuchPath, NotARun
+from bedside.errors import NoSuchPath, NotARun, install_extra
 from bedside.logs import sidecar_settings as beside
 from bedside.logs.discover import RunFiles, may_be_a_log
 
@@ -88,7 +88,7 @@ def _system(url: str) -> tuple[Any, str]:
         raise NotARun(
             f"{url} is on another machine, and fsspec is not installed.",
             expected="the extra `remote`, and the protocol's own package (s3fs, gcsfs, adlfs)",
-            try_="pip install 'bedside[remote]'",
+            try_=install_extra("remote"),
         ) from None
     try:
         system, root = url_to_fs(url)

@@ -10,7 +10,7 @@ from bedside.logs.formats.log_format import text_of
 from bedside.logs.plain_files import may_open
 from bedside.naming.config_names import plain_yaml
 
-MOST_BYTES = 2**20
+MAX_BYTES = 2**20
 YAML = ("hparams.yaml", "args.yaml")
 JSON = ("hparams.json", "config.json")
 MODEL = ("vocab_size", "num_labels")  # of a transformers config.json: the rest describes the model, not the run
@@ -22,7 +22,7 @@ def settings_beside(log: Path) -> dict[str, Any]:
     folder = log.parent.resolve()
     for name in YAML:
         if may_open(path := log.with_name(name), folder):
-            found.update(plain_yaml(text_of(path, MOST_BYTES)))
+            found.update(plain_yaml(text_of(path, MAX_BYTES)))
     for name in JSON:
         if may_open(path := log.with_name(name), folder):
             said = _json(path)
@@ -38,7 +38,7 @@ def _of_the_model(config: dict[str, Any]) -> dict[str, Any]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(text_of(path, MOST_BYTES))
+        found = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bedside.logs.log import Log
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
 
 def read_by_split(paths: Sequence[Path], read_one: Callable[[Path], Log]) -> Log:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from bedside.logs.within_epoch import over_the_run
+from bedside.logs.steps_within_epoch import over_the_run
 from bedside.naming.axes import AXES, RANK, plain
 
 Cells = Sequence[float | None]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from bedside.logs.increasing_steps import straighten
 from bedside.logs.log import Log
 from bedside.naming.config_names import settings
+from bedside.naming.name_parts import Name
 from bedside.naming.resolve import OWN_KINDS, key_of, resolve
-from bedside.naming.settle import settle
-from bedside.naming.words import Name
+from bedside.naming.whole_run import settle
 from bedside.record.run import Key, Run
 from bedside.record.series import Series
 

@@ -45,7 +45,7 @@ class Server(MCPServer[Any]):
         except ToolError as bad_value:
             error = _in_three_lines(name, bad_value)
         refusal = error if isinstance(error, BedsideError) else unexpected_failure(error)
-        text = str(refusal.at_the_door(_example(name, schemas)))
+        text = str(refusal.with_call(_example(name, schemas)))
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 

@@ -19,6 +19,7 @@ from torch.optim import Optimizer
 from bedside.collect.collector import WatchContext
 from bedside.collect.collector_set import CollectorSet
 from bedside.collect.hooks import torch_patches as patches
+from bedside.collect.hooks.call_slot import is_compiling
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.hooks.optimizer_hooks import OptimizerHooks
 from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
@@ -27,6 +28,7 @@ from bedside.collect.model.watched_parameters import Parameters
 from bedside.collect.sampling.budget import Budget
 from bedside.collect.step.fast_path import StepEnd
 from bedside.collect.step.fast_path_control import FastPathControl
+from bedside.collect.step.hand_written_loss import HandWrittenLoss
 from bedside.collect.step.loss import LossListener
 from bedside.collect.step.optimizer_step import StepListener, has_closure
 from bedside.collect.step.scaler_step import Scaling
@@ -37,7 +39,7 @@ from bedside.errors import is_interrupt, pass_on_interrupts
 from bedside.incident.incidents import Incidents
 from bedside.monitor.alarms import AlarmPrinter
 from bedside.monitor.flush_cycle import FlushCycle
-from bedside.monitor.resting import Resting
+from bedside.monitor.idle import IdleCheck
 from bedside.monitor.run_events import RunEvents
 from bedside.monitor.safeguards import unharmed
 
@@ -82,10 +84,12 @@ class Dispatcher:
         self.flush_cycle = flush_cycle
         self._incidents = incidents
         self._scaling = Scaling(context, steps)
-        self._resting = Resting(self, context.forward_hooks)
+        self._hand_written = HandWrittenLoss()
+        self._idle_check = IdleCheck(self, context.forward_hooks)
         self._rebuilt = RebuiltOptimizers(optimizers, self._adopt, self._before_step)
         self._new_optimizer = False  # whose hooks are still to be put on
         self._handles: list[Any] = []
+        self._steps_compiled = False  # so that nothing is seen of them
         self.off = ""  # why the monitor was switched off, if it was
         self._end_noted = False  # that the monitor was switched off, in the record
         self.closed = False
@@ -117,7 +121,7 @@ class Dispatcher:
 
     def _forward_begins(self, forward: Forward) -> bool:
         """Says whether it is this training's, or another thread's."""
-        self._resting.ours()
+        self._idle_check.ours()
         trains = forward.grad and not forward.validating
         if not (self._context.thread.called() if trains else self._context.thread.is_here()):
             return False
@@ -133,7 +137,15 @@ class Dispatcher:
         return True
 
     def _forward_ended(self, output: Any) -> None:
+        if self.collectors.attached:
+            self._hand_written.forward_ended(output)
         self.collectors.notify("forward_ended", output)
+
+    @unharmed
+    def compile_begins(self) -> None:
+        """Nothing of ours that comes and goes may be there when torch traces the program."""
+        self._context.forward_hooks.compile_begins()
+        self._optimizer_hooks.stay()
 
     @unharmed
     def optimizer_made(self, optimizer: Optimizer) -> None:
@@ -163,11 +175,15 @@ class Dispatcher:
             return False
         if self.fast_path.active:
             self.leave_fast_path()
+        if self._steps_compiled:
+            self._events.steps_compiled(self.optimizers[0])
         self._parameters.backward_begins()
         parameters = self._context.layout.parameters
         self._gradient_order.listen(parameters)
         self.losses.before(tensors, gradient, parameters)
         self._context.forward_hooks.before_backward()
+        if self.collectors.attached and (written := self._hand_written.before_backward(tensors)) is not None:
+            self.collectors.notify("loss_computed", *written)
         if self.collectors.is_handled("backward_begins"):
             self.collectors.notify("backward_begins", tensors, self.losses.coming)
         return True
@@ -181,7 +197,7 @@ class Dispatcher:
     @unharmed
     def after_backward(self) -> None:
         ours = self.losses.after()
-        self._resting.backward_ended(ours)
+        self._idle_check.backward_ended(ours)
         self._context.forward_hooks.after_backward(ours)
         self.collectors.notify("backward_ended", ours)
         if ours:
@@ -205,7 +221,9 @@ class Dispatcher:
     @unharmed
     def loss_computed(self, function: str, args: Any, kwargs: Any) -> None:
         if self._context.thread.is_here():
-            self.collectors.notify("loss_computed", function, *patches.prediction_and_target(*args, **kwargs))
+            prediction, target = patches.prediction_and_target(*args, **kwargs)
+            self._hand_written.loss_computed(prediction)
+            self.collectors.notify("loss_computed", function, prediction, target)
 
     @unharmed
     def scheduler_stepped(self, scheduler: Any) -> None:
@@ -222,6 +240,9 @@ class Dispatcher:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook; not at fast-path steps at which nothing is read."""
+        if is_compiling():
+            self._steps_compiled = True  # torch sets it at every step; what reads would be compiled in
+            return
         fast_path = self.fast_path
         if fast_path.active:
             try:
@@ -238,6 +259,8 @@ class Dispatcher:
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """The optimizer's hook, at all steps."""
+        if is_compiling():
+            return
         try:
             answer = self.fast_path.takes_step_end()
             if answer:
@@ -259,7 +282,7 @@ class Dispatcher:
 
     @unharmed
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._resting.ours()
+        self._idle_check.ours()
         self._context.thread.stepped()
         self._scaling.step_begins(optimizer)
         closure = has_closure(args, kwargs)

@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from bedside.errors import BedsideError, say
+from bedside.errors import BedsideError, install_extra, say
 
 PACKAGES = ("starlette", "uvicorn")
 _started: list[subprocess.Popen[bytes]] = []  # kept, or Python would warn about a process that it forgot
@@ -24,7 +24,7 @@ def check_live_page() -> None:
         raise BedsideError(
             f"serve=True needs {' and '.join(missing)}, which is not installed.",
             expected="the extra `live`",
-            try_="pip install 'bedside[live]', or without it in a terminal: bedside watch RUN",
+            try_=f"{install_extra('live')}, or without it in a terminal: bedside watch RUN",
         )
 
 

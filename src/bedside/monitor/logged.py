@@ -9,8 +9,8 @@ from torch import Tensor
 
 from bedside.errors import BadOption
 from bedside.naming.axes import axis_kind, plain
+from bedside.naming.name_parts import Name
 from bedside.naming.resolve import key_of, resolve, within_validation
-from bedside.naming.words import Name
 from bedside.record.run import Key
 
 IGNORE = "-"

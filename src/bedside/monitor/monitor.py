@@ -55,7 +55,7 @@ from bedside.monitor.safeguards import called_by_user
 from bedside.record.run import Run
 from bedside.record.sqlite.writer import Store
 from bedside.settings import Settings
-from bedside.sinks.ending import ending_of
+from bedside.sinks.final_report import ending_of
 from bedside.sinks.forwarding import Forwarding
 from bedside.sinks.sink import Ending, Sink
 
@@ -206,7 +206,7 @@ class Monitor:
         try:
             self._categories.add(per_sample_loss, labels, lengths, mask, validating=self._validating)
         except BadOption as error:
-            raise error.at_the_door("monitor.categories(per_sample_loss, labels)") from None
+            raise error.with_call("monitor.categories(per_sample_loss, labels)") from None
         if not self._validating and self.step - self._categories_reported_at >= REPORT_CATEGORIES:
             self._report_categories()
 

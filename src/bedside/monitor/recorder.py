@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bedside.errors import pass_on_interrupts, say
 from bedside.finding import Finding
 from bedside.monitor.shared_numbers import SharedNumbers
-from bedside.naming.settle import settle
+from bedside.naming.whole_run import settle
 from bedside.record.across_ranks import weight_of
 from bedside.record.live_run import GrowingRun
 from bedside.record.run import Event, Key, Parameter, Run

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
+from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
 from bedside.collect.step.step_count import StepCount
@@ -29,6 +30,7 @@ class RunEvents:
         self._clipping: tuple[str, bool] | None = None  # what was last said about it
         self._divided: bool | None = None  # what was last said about micro-batches
         self._blind_reported = False
+        self._steps_compiled = False  # which has been reported
 
     @property
     def step(self) -> int:
@@ -58,7 +60,7 @@ class RunEvents:
 
     def unused_gradients(self, backwards: int) -> None:
         """Backwards without a step: reported only on request, since until the end they may be accumulation."""
-        if backwards >= UNUSED_BACKWARDS:
+        if backwards >= UNUSED_BACKWARDS and not self._steps_compiled:
             self.note("unstepped", {"backwards": backwards})
 
     def failed(self, collector: Collector, error: Exception) -> None:
@@ -79,6 +81,20 @@ class RunEvents:
             try_="torch.compile(model) instead of compiling the function that calls it",
         )
         self.note("blind", {"model": name})
+        warn_safely(str(said))
+
+    def steps_compiled(self, optimizer: Optimizer) -> None:
+        """Steps are taken within compiled code, which torch runs without calling anybody."""
+        if self._steps_compiled:
+            return
+        self._steps_compiled = True
+        name = type(optimizer).__name__
+        said = BadModel(
+            f"The steps of {name} are compiled, so they cannot be followed.",
+            expected="optimizer.step() outside of torch.compile; the model itself may be compiled",
+            try_="optimizer.step() after the compiled part",
+        )
+        self.note("steps_compiled", {"optimizer": name})
         warn_safely(str(said))
 
     def interrupted(self) -> None:

@@ -120,7 +120,7 @@ def watch(
             start_live_page(monitor.run_dir)
         return monitor
     except BedsideError as error:
-        raise error.at_the_door("monitor = bedside.watch(model, optimizer)") from None
+        raise error.with_call("monitor = bedside.watch(model, optimizer)") from None
     except BaseException:
         if monitor is not None:  # the caller will never have it, so nobody else could close it
             monitor.close(finished=None)
@@ -306,7 +306,17 @@ def _known_about(model: nn.Module, optimizers: Sequence[Optimizer], again: bool)
             {
                 "name": type(optimizer).__name__,
                 **{key: value for key, value in optimizer.defaults.items() if isinstance(value, plain)},
+                **_momentum(optimizer),
             }
             for optimizer in optimizers
         ],
     }
+
+
+def _momentum(optimizer: Optimizer) -> dict[str, Any]:
+    """Momentum and betas as the first group has them, which a script may have set after building the optimizer."""
+    group = optimizer.param_groups[0] if optimizer.param_groups else {}
+    found = {key: group[key] for key in ("momentum", "betas") if key in group}
+    whole = {key: list(value) if isinstance(value, (tuple, list)) else [value] for key, value in found.items()}
+    known = {key: value for key, value in whole.items() if all(isinstance(each, (int, float)) for each in value)}
+    return {key: value if key == "betas" else value[0] for key, value in known.items()}

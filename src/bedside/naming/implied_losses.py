@@ -9,10 +9,11 @@ from functools import reduce
 
 import numpy as np
 
+from bedside.record.metric_direction import has_code_book
 from bedside.record.run import Run
 from bedside.record.series import Series
 
-MOST_NAMES = 8  # evaluation sets that the note lists
+MAX_NAMES = 8  # evaluation sets that the note lists
 PERPLEXITIES = (("val/loss", "val/perplexity"), ("loss", "train/perplexity"))
 
 
@@ -24,10 +25,10 @@ def with_implied_losses(run: Run) -> Run:
         if len(mean := _mean(sets)):
             added.append(mean)
         if len(sets) > 1 and len(mean):
-            names = ", ".join(each.owner for each in sets[:MOST_NAMES])
+            names = ", ".join(each.owner for each in sets[:MAX_NAMES])
             notes.append(f"val/loss is the mean of {len(sets)} evaluation sets: {names}.")
     for loss, perplexity in PERPLEXITIES:
-        if loss in run.vitals or not run.has(perplexity):
+        if loss in run.vitals or not run.has(perplexity) or has_code_book(run.vitals):
             continue
         series = run.series(perplexity)
         if (series.finite().values >= 1).all():  # a perplexity below one is something else

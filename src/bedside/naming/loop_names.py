@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bedside.naming.words import SPLITS, Name, split_words
+from bedside.naming.name_parts import SPLITS, Name, split_words
 
 # In an owner's place these words mean the whole model.
 NOBODY = frozenset("total overall all global norm model optim optimizer gradients grad debug stats metrics".split())

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from bedside.naming.loop_names import loop_name
-from bedside.naming.words import SPLITS, Name, is_foreign, split_words
+from bedside.naming.name_parts import SPLITS, Name, is_foreign, split_words
 from bedside.record.metric_direction import DOWN, UP
 
 MAX_LENGTH = 300  # characters of a name that is looked at: nobody's metric is called longer

@@ -16,11 +16,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from bedside.naming.metric_names import METRICS, read_name
-from bedside.naming.words import Name
+from bedside.naming.name_parts import Name
 from bedside.record.run import Key
 
 OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
 MEASURED = ("loss", "metric")
+TRAINED = ("", "train")
 
 
 def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]:
@@ -42,7 +43,11 @@ def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]
 
 
 def _with_evaluation_sets(found: dict[str, Name], declared: Collection[str]) -> dict[str, Name]:
-    """`eval_g0_loss` beside `eval_g0_accuracy`: g0 is a set, not a part of the loss."""
+    """`eval_g0_loss` beside `eval_g0_accuracy`: g0 is a set, not a part of the loss.
+
+    Unless training has it as well: `audio_loss` beside `val_audio_loss` is one of several outputs.
+    """
+    outputs = {"_".join(each.words[:-1]) for each in found.values() if each.kind == "loss" and each.split in TRAINED}
     tails: dict[str, set[str]] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, each in found.items():
@@ -52,7 +57,7 @@ def _with_evaluation_sets(found: dict[str, Name], declared: Collection[str]) -> 
                 parts[name] = ("_".join(head), tail)
                 tails.setdefault("_".join(head), set()).add(tail)
     for name, (owner, tail) in parts.items():
-        if owner in declared or ("loss" in tails[owner] and len(tails[owner]) > 1):
+        if owner in declared or (owner not in outputs and "loss" in tails[owner] and len(tails[owner]) > 1):
             each = found[name]
             rank = 0 if tail == "loss" else each.rank
             found[name] = replace(each, owner=owner, metric=read_name(f"val_{tail}").metric, rank=rank)

@@ -33,7 +33,7 @@ class Passed:
         return f"{self.code} {self.name}: {self.message}"
 
 
-LONGEST_MESSAGE = 120  # characters of somebody else's error message
+MAX_MESSAGE_LENGTH = 120  # characters of somebody else's error message
 
 Answer = Passed | Finding | NotExamined
 Function = Callable[[Setup, Any], Passed | Finding]
@@ -72,7 +72,7 @@ class Check:
         except BedsideError:
             raise
         except Exception as error:
-            what = f"{type(error).__name__}: {error}".splitlines()[0][:LONGEST_MESSAGE]
+            what = f"{type(error).__name__}: {error}".splitlines()[0][:MAX_MESSAGE_LENGTH]
             return NotExamined(self.code, self.name, (printable(what),), broken=True)
 
     def passed(self, message: str, **numbers: Any) -> Passed:

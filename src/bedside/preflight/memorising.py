@@ -19,7 +19,7 @@ from bedside.wording import capital, number, percent
 
 RATES = (1e-3, 1e-2, 1e-1)  # of Adam, tried in turn
 RANDOM = 1e-3  # of the loss: two forwards that differ by more draw random numbers
-FEWEST_EXAMPLES = 2  # examples
+MIN_EXAMPLES = 2  # examples
 TIMED = 4  # steps, of which the quickest counts: the first ones load libraries, and others use the machine too
 
 
@@ -59,8 +59,8 @@ class Memorised:
 
 def memorise(setup: Setup, batch: Any, rows: int, steps: int, seconds: float) -> Memorised:
     """Train on the first `rows` rows of a batch; raises NotEnough where that could not say anything."""
-    if rows_in(batch) < FEWEST_EXAMPLES:
-        raise NotEnough(f"a batch of {FEWEST_EXAMPLES} examples or more")
+    if rows_in(batch) < MIN_EXAMPLES:
+        raise NotEnough(f"a batch of {MIN_EXAMPLES} examples or more")
     _refuse_random(setup)
     _refuse_slow(setup, steps, seconds)
     setup.rewind()

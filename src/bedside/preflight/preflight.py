@@ -78,7 +78,7 @@ def preflight(
         with setup.opened():
             checked = [_timed(check, setup) for check in shown(chosen, "Preflight", total=len(chosen), show=progress)]
     except BedsideError as error:
-        raise error.at_the_door("help(bedside.preflight)") from None
+        raise error.with_call("help(bedside.preflight)") from None
     return Preflight(type(model).__name__, depth, tuple(checked))
 
 

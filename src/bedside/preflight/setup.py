@@ -27,8 +27,8 @@ from bedside.training.batches import map_tensors, named_tensors, rows_in
 from bedside.training.forward import TARGETS, Forward, LossFunction
 from bedside.training.loader import readable, save_loader
 from bedside.training.preserve import Preserved, preserved, uninterrupted
-from bedside.training.reach import OutOfReach, save_reachable
-from bedside.training.saved import Restore
+from bedside.training.saved_values import Restore
+from bedside.training.shared_state import OutOfReach, save_reachable
 from bedside.training.step import Loop, Training, real_optimizer
 from bedside.wording import printable
 

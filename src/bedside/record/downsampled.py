@@ -24,7 +24,7 @@ FOLD = 512  # rows averaged at a time; as many stay exact, which is more than an
 CAPACITY = HEAD + MIDDLE + 2 * FOLD
 # Small pieces wait, to be put in place together: they come all the time, and somebody looks now and then.
 SMALL = 2048  # readings: from here on joining pieces costs as much as it saves
-MOST_PIECES = 32  # an array of a single row is mostly overhead
+MAX_PIECES = 32  # an array of a single row is mostly overhead
 FIRST_ROOM = 64  # rows there is room for at first: memory that a short run never needs is not asked for
 
 
@@ -61,7 +61,7 @@ class Thinned:
         self._rows.append(values)
         self._newest = int(at[-1])
         self._waiting += values.size
-        if self._waiting >= SMALL or len(self._rows) >= MOST_PIECES:
+        if self._waiting >= SMALL or len(self._rows) >= MAX_PIECES:
             self._settle()
 
     @property

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Words of a metric's name, after splitting it at / _ - . @ and at capitals.
 BETTER_HIGH = """
@@ -30,6 +31,7 @@ A_HAIR = 0.02  # above one: what averages over batches of unequal size overshoot
 UP, DOWN = frozenset(BETTER_HIGH.split()), frozenset(BETTER_LOW.split())
 # A name that ends in one of these tells of a metric, and is none: `reward_std`, `accuracy_stderr`, `loss_weight`.
 ABOUT = frozenset("std stddev stdev stderr sem var variance ci weight weights coef coefficient scale".split())
+CODE_BOOK = frozenset("recon reconstruction vq commit commitment codebook".split())
 PHRASES_UP = ("c_index", "mean_average_precision", "dice_coef", "clip_score", "exact_match", "r2_score", "q2")
 PHRASES_DOWN = ("cross_entropy", "binary_crossentropy", "log_loss", "dice_loss", "neg_log_likelihood", "error_rate")
 
@@ -60,6 +62,12 @@ def is_loss(name: str) -> bool:
     """A loss, or a likelihood in other words; not an error rate, which has a scale of its own."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     return any(word.endswith("loss") or word in {"nll", "crossentropy"} for word in words)
+
+
+def has_code_book(names: Iterable[str]) -> bool:
+    """Whether metrics of these names tell of a model that chooses from a code book: its perplexity counts the codes
+    in use, which is neither the exponential of a loss nor better when it is low."""
+    return any(CODE_BOOK & set(re.split(r"[^a-z]+", name.lower())) for name in names)
 
 
 def full_score(name: str, highest: float) -> float:

@@ -19,6 +19,8 @@ from bedside.record.series_names import Key as Key
 from bedside.record.series_names import key_named, matching_names, name_of
 from bedside.rendering import render
 
+Load = Callable[[Sequence[Key]], Iterable[Series]]  # reads series of a run in one pass, when they are asked for
+
 
 @dataclass(frozen=True)
 class Event:
@@ -54,7 +56,7 @@ class Run:
         *,
         format: str = "bedside",
         keys: Sequence[Key] | None = None,
-        load: Callable[[Sequence[Key]], Iterable[Series]] | None = None,
+        load: Load | None = None,
         events: Sequence[Event] = (),
         parameters: Sequence[Parameter] = (),
         config: Mapping[str, Any] | None = None,
@@ -62,6 +64,7 @@ class Run:
         notes: Sequence[str] = (),
         axis: str = "step",
         finished: bool | None = None,
+        ended: bool = False,
     ) -> None:
         self.name = name
         self.format = format
@@ -72,6 +75,7 @@ class Run:
         self.notes = tuple(notes)  # what a reader had to assume or repair: "about this log"
         self.axis = axis  # what a "step" is here: step, epoch, tokens or time
         self.finished = finished  # True: it ended by itself; None: nobody knows
+        self.ended = ended or finished is not None  # whether it was closed, however it ended
         self._loaded: dict[Key, Series] = {(s.vital, s.owner): s for s in series}
         self._keys: list[Key] = list(keys) if keys is not None else list(self._loaded)
         self._known = frozenset(self._keys)
@@ -80,6 +84,9 @@ class Run:
         self._by_vital: dict[str, list[str]] = {}
         for vital, owner in self._keys:
             self._by_vital.setdefault(vital, []).append(owner)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self._keys)} series, see .keys()>"
 
     @property
     def series_keys(self) -> list[Key]:
@@ -156,19 +163,7 @@ class Run:
             found = [self.series(*key) for key in wanted]
             return [Series(*key, each.steps, each.values) for key, each in zip(keys, found, strict=True)]
 
-        return Run(
-            self.name,
-            format=self.format,
-            keys=[names.get(key, key) for key in self._keys],
-            load=load,
-            events=self.events,
-            parameters=self.parameters,
-            config=self.config,
-            environment=self.environment,
-            notes=[*self.notes, *notes],
-            axis=self.axis,
-            finished=self.finished,
-        )
+        return self._with((), [names.get(key, key) for key in self._keys], load, notes)
 
     def with_series(self, added: Sequence[Series], notes: Sequence[str] = ()) -> Run:
         """The same run with series that follow from its own."""
@@ -177,11 +172,15 @@ class Run:
             self.fetch(keys)
             return [self.series(*key) for key in keys]
 
+        return self._with(added, [*self._keys, *((each.vital, each.owner) for each in added)], load, notes)
+
+    def _with(self, series: Sequence[Series], keys: Sequence[Key], load: Load, notes: Sequence[str]) -> Run:
+        """The same run with other series."""
         return Run(
             self.name,
-            added,
+            series,
             format=self.format,
-            keys=[*self._keys, *((each.vital, each.owner) for each in added)],
+            keys=keys,
             load=load,
             events=self.events,
             parameters=self.parameters,
@@ -190,6 +189,7 @@ class Run:
             notes=[*self.notes, *notes],
             axis=self.axis,
             finished=self.finished,
+            ended=self.ended,
         )
 
     @property

@@ -18,7 +18,7 @@ Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Series:
     """`values[i]` of `vital` (of `owner`, if it is per module, group or category) was read at `steps[i]`.
 
@@ -35,6 +35,13 @@ class Series:
         object.__setattr__(self, "values", np.asarray(self.values, np.float64))
         if self.steps.shape != self.values.shape:
             raise ValueError(f"{self.key}: {len(self.steps)} steps but {len(self.values)} values")
+
+    def __repr__(self) -> str:
+        """One line, for notebooks: the numbers are in `steps` and `values`."""
+        if not self:
+            return f"<Series {self.key}: no readings>"
+        ends = f"{float(self.values[0]):.4g} to {self.last:.4g}"
+        return f"<Series {self.key}: {len(self)} readings, steps {self.first_step} to {self.last_step}, {ends}>"
 
     def __len__(self) -> int:
         return len(self.steps)

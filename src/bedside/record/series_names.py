@@ -5,6 +5,8 @@ and in W&B. The short inside names (`loss`, `grad_norm`) are understood as well.
 
 >>> name_of(("grad_norm", "")), name_of(("grad_norm", "layers.0")), name_of(("loss", ""))
 ('grad_norm/overall', 'grad_norm/layers.0', 'train/loss')
+>>> name_of(("activation_rms", "encoder"))
+'activation/rms/encoder'
 """
 
 from __future__ import annotations
@@ -14,30 +16,39 @@ from fnmatch import fnmatchcase
 
 Key = tuple[str, str]  # (vital, owner)
 
-OUTSIDE: dict[Key, str] = {
-    ("loss", ""): "train/loss",
-    ("loss_epoch", ""): "train/loss_epoch",
-    ("grad_norm", ""): "grad_norm/overall",
+PUBLIC_VITALS = {
+    "loss": "train/loss",
+    "loss_epoch": "train/loss_epoch",
+    "activation_mean": "activation/mean",
+    "activation_rms": "activation/rms",
+    "activation_max": "activation/max",
+    "zero_fraction": "activation/zero_fraction",
+    "saturated_fraction": "activation/saturated_fraction",
 }
-_INSIDE = {name: key for key, name in OUTSIDE.items()}
+OWN_VITALS = {public: vital for vital, public in PUBLIC_VITALS.items()}
+LOGGED = "_logged"  # what the loop logs under a public name of ours: `train_loss` beside the loss that was watched
+OVERALL: Key = ("grad_norm", "")
+OVERALL_NAME = "grad_norm/overall"
 
 
 def name_of(key: Key) -> str:
     """The public name of a series."""
+    if key == OVERALL:
+        return OVERALL_NAME
     vital, owner = key
-    return OUTSIDE.get(key) or (f"{vital}/{owner}" if owner else vital)
+    name = f"{vital}{LOGGED}" if vital in OWN_VITALS else PUBLIC_VITALS.get(vital, vital)
+    return f"{name}/{owner}" if owner else name
 
 
 def key_named(name: str, owners: Mapping[str, Collection[str]]) -> Key | None:
     """The series of this name among the vitals and their owners; None if there is none."""
-    key = _INSIDE.get(name)
-    if key is not None and key[1] in owners.get(key[0], ()):
-        return key
-    if "" in owners.get(name, ()):
-        return (name, "")
-    for at, letter in enumerate(name):
-        if letter == "/" and name[at + 1 :] in owners.get(name[:at], ()):
-            return (name[:at], name[at + 1 :])
+    if name == OVERALL_NAME and OVERALL[1] in owners.get(OVERALL[0], ()):
+        return OVERALL
+    ends = (at for at, letter in enumerate(f"{name}/") if letter == "/")
+    for vital, owner in ((name[:at], name[at + 1 :]) for at in ends):
+        for spelled in (OWN_VITALS.get(vital, vital), vital, vital.removesuffix(LOGGED)):
+            if owner in owners.get(spelled, ()):
+                return (spelled, owner)
     return None
 
 

@@ -76,6 +76,9 @@ NONFINITE_PARAMS = Vital(
     "nonfinite_params", "after optimizer.step", "Parameter tensors that hold a NaN or an infinity."
 )
 MICRO_BATCHES = Vital("micro_batches", "backward", "Backward passes that this step accumulated.")
+DISCARDED_BACKWARDS = Vital(
+    "discarded_backwards", "backward", "Backward passes before this step whose gradients were cleared and not used."
+)
 GRADS_NOT_ZEROED = Vital(
     "grads_not_zeroed",
     "backward",

@@ -8,8 +8,8 @@ from typing import Any
 from bedside.record.run import Run
 from bedside.wording import count, number, percent, printable, value, words
 
-MOST_ROWS = 200
-MOST_CHARACTERS = 300  # of one value: a config may hold a whole dataset
+MAX_ROWS = 200
+MAX_CHARACTERS = 300  # of one value: a config may hold a whole dataset
 
 
 def facts(run: Run) -> list[dict[str, Any]]:
@@ -20,7 +20,7 @@ def facts(run: Run) -> list[dict[str, Any]]:
         ("Model", list(_model(run))),
         ("What watching cost", list(_cost(run))),
     ]
-    return [{"title": title, "rows": rows[:MOST_ROWS]} for title, rows in tables if rows]
+    return [{"title": title, "rows": rows[:MAX_ROWS]} for title, rows in tables if rows]
 
 
 def _flat(given: Mapping[str, Any], name: str = "") -> Iterator[list[str]]:
@@ -34,7 +34,7 @@ def _flat(given: Mapping[str, Any], name: str = "") -> Iterator[list[str]]:
                 yield from _flat(item, f"{full}.{place}" if len(each) > 1 else full)
         else:
             said = "none" if each is None else value(each)
-            yield [printable(full), said if len(said) <= MOST_CHARACTERS else said[:MOST_CHARACTERS] + " …"]
+            yield [printable(full), said if len(said) <= MAX_CHARACTERS else said[:MAX_CHARACTERS] + " …"]
 
 
 def _model(run: Run) -> Iterator[list[str]]:

@@ -14,8 +14,8 @@ from bedside.report.instruments.metrics import spoken
 from bedside.report.instruments.panel import Level, Line, Mark, Panel
 from bedside.wording import capital, count, number, printable
 
-MOST_CHARTS = 2  # per finding; the instruments below show the rest
-MOST_LINES = 6
+MAX_CHARTS = 2  # per finding; the instruments below show the rest
+MAX_LINES = 6
 FACTORS = ("grad_norm", "relative_update", "param_norm", "update_norm", "effective_lr", "batch_variation", "loss_scale")
 # Numbers that a rule puts into its evidence and that lie on the axis of the series they are listed with.
 LEVELS = {
@@ -52,7 +52,7 @@ def _by_unit(series: Sequence[Series]) -> list[list[Series]]:
     for each in series:
         if each.vital != "lr" or len(series) == 1:
             groups.setdefault(_axis(each), []).append(each)
-    return [group[:MOST_LINES] for group in list(groups.values())[:MOST_CHARTS]]
+    return [group[:MAX_LINES] for group in list(groups.values())[:MAX_CHARTS]]
 
 
 def _panel(name: str, finding: Finding, series: Sequence[Series]) -> Panel:

@@ -13,9 +13,9 @@ from html import escape
 from bedside.finding import Diagnosis, Differential, Finding, Hypothesis
 from bedside.report import presentation
 from bedside.report.comparison import summary
+from bedside.report.hypotheses import harmless
 from bedside.report.plots.svg import curve_svg
 from bedside.report.presentation import Chapter
-from bedside.report.questions import harmless
 from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 BADGES = {

@@ -17,12 +17,12 @@ from bedside.report import presentation
 from bedside.report.comparison import summary
 from bedside.report.facts import facts
 from bedside.report.finding_charts import evidence_panels, onset_mark
+from bedside.report.hypotheses import harmless
 from bedside.report.instruments import instruments
 from bedside.report.instruments.drawn_points import CurveTable
 from bedside.report.instruments.panel import SECTIONS, Panel
 from bedside.report.lab_results import experiments
 from bedside.report.presentation import Chapter
-from bedside.report.questions import harmless
 from bedside.wording import capital, listed, percent, plural, printable, value, words
 
 

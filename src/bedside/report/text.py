@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from bedside.finding import Diagnosis, Finding
 from bedside.report import presentation
 from bedside.report.comparison import summary
+from bedside.report.hypotheses import hypothesis_lines
 from bedside.report.presentation import Chapter
-from bedside.report.questions import question_lines
 from bedside.report.sparkline import column, sparkline
 from bedside.report.styled_lines import WIDTH, Line, line, plain, wrapped
 from bedside.wording import capital, listed, number, percent, plural, printable, since, span, value, words
@@ -57,7 +57,7 @@ def _everything(diagnosis: Diagnosis, width: int) -> list[list[Line]]:
     blocks = [list(_verdict(diagnosis, width)), list(_curves(diagnosis, width, presentation.shown_curves(diagnosis)))]
     if whole.chapters:
         blocks.append(list(_primary(whole.chapters[0], diagnosis, width)))
-    blocks += [list(question_lines(asked, width)) for asked in diagnosis.differential]
+    blocks += [list(hypothesis_lines(asked, width)) for asked in diagnosis.differential]
     blocks += [list(_other(chapter, diagnosis, width)) for chapter in whole.chapters[1:]]
     blocks.append([each for note in whole.notes for each in _note(note, width)])
     blocks.append(list(_baseline(diagnosis, width)))
@@ -117,6 +117,18 @@ def _primary_in_brief(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Ite
     finding = chapter.finding
     yield from _title(finding, width)
     yield from wrapped((printable(finding.message), "strong"), first="  ", width=width)
+    yield from _when_and_where(finding, diagnosis, width)
+    if chapter.consequences:
+        labels = listed((presentation.label(each) for each in chapter.consequences), most=4)
+        yield from wrapped((f"Which led to {labels}.", "quiet"), first="  ", width=width)
+    if finding.try_:
+        yield line("  What to try, most likely first:")
+    for place, each in enumerate(finding.try_[:TRIES], 1):
+        yield from wrapped(capital(printable(each)), first=f"    {place}. ", width=width)
+
+
+def _when_and_where(finding: Finding, diagnosis: Diagnosis, width: int) -> Iterator[Line]:
+    """One line for when, where and how sure, and one for what else happened there."""
     place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
     yield from wrapped(
         (f"{capital(presentation.when(finding, diagnosis))}{place}; {presentation.how_sure(finding)}.", "quiet"),
@@ -125,13 +137,6 @@ def _primary_in_brief(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Ite
     )
     if finding.around:
         yield from wrapped((capital(presentation.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
-    if chapter.consequences:
-        labels = listed((presentation.label(each) for each in chapter.consequences), most=4)
-        yield from wrapped((f"Which led to {labels}.", "quiet"), first="  ", width=width)
-    if finding.try_:
-        yield line("  What to try, most likely first:")
-    for place_, each in enumerate(finding.try_[:TRIES], 1):
-        yield from wrapped(capital(printable(each)), first=f"    {place_}. ", width=width)
 
 
 def _in_brief(findings: Sequence[Finding], called: str, width: int) -> list[Line]:
@@ -194,14 +199,7 @@ def _other(chapter: Chapter, diagnosis: Diagnosis, width: int) -> Iterator[Line]
     finding = chapter.finding
     yield from _title(finding, width)
     yield from wrapped(printable(finding.message), first="  ", width=width)
-    place = f", in {listed(map(printable, finding.where), most=3)}" if finding.where else ""
-    yield from wrapped(
-        (f"{capital(presentation.when(finding, diagnosis))}{place}; {presentation.how_sure(finding)}.", "quiet"),
-        first="  ",
-        width=width,
-    )
-    if finding.around:
-        yield from wrapped((capital(presentation.around(finding, diagnosis)) + ".", "quiet"), first="  ", width=width)
+    yield from _when_and_where(finding, diagnosis, width)
     if finding.try_:
         yield from wrapped("Try: " + printable(finding.try_[0]), first="  ", rest="       ", width=width)
     yield from _led_to(chapter, diagnosis, width, gap=False)

@@ -17,6 +17,7 @@ from bedside.rules.constant_loss import constant_loss
 from bedside.rules.damped_step import damped_step
 from bedside.rules.dead_layer import dead_layer
 from bedside.rules.dead_units import dead_units
+from bedside.rules.decay_outweighs_gradient import decay_outweighs_gradient
 from bedside.rules.diverging_loss import diverging_loss
 from bedside.rules.dominant_module import dominant_module
 from bedside.rules.endless_warmup import endless_warmup
@@ -80,6 +81,7 @@ from bedside.rules.seen_before import seen_before
 from bedside.rules.shrinking_weights import shrinking_weights
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.rules.single_sample_batchnorm import single_sample_batchnorm
+from bedside.rules.stale_momentum import stale_momentum
 from bedside.rules.stale_optimizer import stale_optimizer
 from bedside.rules.stale_statistics import stale_statistics
 from bedside.rules.stalled_loss import stalled_loss
@@ -88,6 +90,7 @@ from bedside.rules.still_falling import still_falling
 from bedside.rules.stochastic_evaluation import stochastic_evaluation
 from bedside.rules.straggling_rank import straggling_rank
 from bedside.rules.stuck_from_start import stuck_from_start
+from bedside.rules.stuck_reward import stuck_reward
 from bedside.rules.suspiciously_perfect import suspiciously_perfect
 from bedside.rules.swallowed_updates import swallowed_updates
 from bedside.rules.symmetric_units import symmetric_units
@@ -99,6 +102,7 @@ from bedside.rules.underfitting import underfitting
 from bedside.rules.underflowing_second_moment import underflowing_second_moment
 from bedside.rules.undersized_update import undersized_update
 from bedside.rules.unfinished_schedule import unfinished_schedule
+from bedside.rules.unmatched_noise import unmatched_noise
 from bedside.rules.unmoved_parameter import unmoved_parameter
 from bedside.rules.unnormalised_input import unnormalised_input
 from bedside.rules.unreachable_target import unreachable_target
@@ -149,6 +153,7 @@ CATALOGUE: tuple[Rule, ...] = (
     worsening_metric,
     heavy_dropout,
     worse_than_guess,
+    stuck_reward,
     vanishing_gradient,
     exploding_gradient,
     gradient_always_clipped,
@@ -165,6 +170,8 @@ CATALOGUE: tuple[Rule, ...] = (
     unmoved_parameter,
     amplified_step,
     damped_step,
+    stale_momentum,
+    decay_outweighs_gradient,
     runaway_weights,
     shrinking_weights,
     weight_jump,
@@ -214,6 +221,7 @@ CATALOGUE: tuple[Rule, ...] = (
     padded_targets,
     misread_validation,
     seen_before,
+    unmatched_noise,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

@@ -44,16 +44,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.losses import called, is_surrogate, loss_to_fall, rewards, validation_metrics
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways
 from bedside.finding import Finding, Severity
+from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import clip_gradient, go_back, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number
 
-FEWEST_DEGREES = 4  # rates on the way up: with fewer it leapt
+MIN_DEGREES = 4  # rates on the way up: with fewer it leapt
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,15 @@ class Limits:
     fewest: int = 6  # readings: three to know a level, three to know another
     again: int = 2  # earlier rises as large that it came back from: once may have been a spike
     as_large: float = 0.75  # of this rise: swings of one kind differ by that
+    exploded: float = 30.0  # times the first quarter: agents that learn have errors that grow tenfold, with the rewards
     raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
 
 
 @rule("LOS101", severity=Severity.ERROR, needs=[], limits=Limits())
 def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    if (without_rewards := _values_explode(run, limits)) is not None:
+        yield without_rewards
+        return
     series = loss_to_fall(run, limits.fewest)
     positive = float(series.values.min()) > 0
     curve = outline(series)
@@ -110,6 +115,40 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             go_back(run, first),
             clip_gradient(run),
             "Double the warm-up." if _at_the_peak(run, first) else "",
+        ],
+    )
+
+
+def _values_explode(run: Run, limits: Limits) -> Finding | None:
+    """Reinforcement learning whose errors grow and grow while the agent gets no better."""
+    series = run.loss.finite()
+    scores = [
+        each.finite() for each in [*rewards(run), *validation_metrics(run)] if len(each.finite()) >= limits.fewest
+    ]
+    if not is_surrogate(run) or len(series) < 4 * limits.fewest or not scores or float(series.values.min()) <= 0:
+        return None
+    levels = [float(np.median(part)) for part in np.array_split(series.values, 4)]
+    if sorted(levels) != levels or levels[-1] < limits.exploded * levels[0]:
+        return None
+    for score in scores:
+        third = len(score) // 3
+        gained = float(np.median(score.values[-third:]) - np.median(score.values[:third]))
+        if gained * (1 if goes_up(score.vital) else -1) > 0:
+            return None
+    score, first = scores[0], int(series.steps[len(series) // 4])
+    return diverging_loss.finding(
+        f"The loss grew from {number(levels[0])} in the first quarter of the run to {number(levels[-1])} in the last, "
+        f"and {score.key} got no better: the values that are learned run away.",
+        first_step=first,
+        last_step=series.last_step,
+        confidence=0.85,
+        evidence={"first": levels[0], "now": levels[-1], "score": score.last},
+        series=[series.key, score.key],
+        could_also_be=["a reward whose scale grows on the way: plot the rewards of single steps."],
+        try_=[
+            "Let what comes after the end of an episode count nothing: target = r + (1 - done) * gamma * v.",
+            "Compute targets with a copy of the network that is refreshed every few hundred steps, without gradients.",
+            lower_learning_rate(run, first),
         ],
     )
 
@@ -168,7 +207,7 @@ def _learning_rate_raised(run: Run, step: int, limits: Limits) -> bool:
 def _at_the_peak(run: Run, step: int) -> bool:
     """Whether the learning rate had just been warmed up to its peak, by degrees."""
     rates = run.series("lr").finite().before(step + 1)
-    if len(np.unique(rates.values)) < FEWEST_DEGREES:
+    if len(np.unique(rates.values)) < MIN_DEGREES:
         return False
     peak = float(run.series("lr").finite().values.max())
     return rates.last > 0.9 * peak > 0 and float(rates.values[0]) < 0.5 * peak

@@ -12,7 +12,7 @@ be (optimizer, scheduler, hidden state).
 The median of a tenth of an epoch (at least three readings) before each boundary is compared with that after it. At
 least `boundaries` boundaries, `most` of them upwards, with a median jump of `noise` times the error of such a
 comparison and of `size` of the progress. The staircase down that fine-tuning shows, where each epoch has been seen
-before, is healthy.
+before, is healthy. Where no epochs were counted, evaluations that come every so many steps stand for their ends.
 
 ## When it is wrong
 A curriculum that is repeated each epoch on purpose (short sequences first).
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import training_loss_to_fall
+from bedside.analysis.losses import training_loss_to_fall, validation_losses, validation_metrics
 from bedside.analysis.statistics import how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -104,4 +104,11 @@ def _boundaries(run: Run) -> list[int]:
     if counted:
         whole = np.floor(counted.values)
         return [int(step) for step in counted.steps[1:][np.diff(whole) > 0]]
-    return [event.step for event in run.events_of("epoch") if event.step > 0]
+    if marked := [event.step for event in run.events_of("epoch") if event.step > 0]:
+        return marked
+    # A loop that evaluates every so many steps does so once per epoch, mostly; the next step is the first after it.
+    for series in validation_losses(run) + validation_metrics(run):
+        steps = np.asarray(series.finite().steps)
+        if len(steps) > 1 and int(np.diff(steps).min()) == int(np.diff(steps).max()):
+            return [int(step) + 1 for step in steps]
+    return []

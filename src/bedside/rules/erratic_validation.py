@@ -12,9 +12,10 @@ a validation set of a few samples.
 ## How it decides
 Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and `error` standard errors over the last
 half of many evaluations, and `louder` times that of the training loss there. In episodes: after having fallen by `deep`
-of its first value it went back there at least `times` times, with at least `back` of what it had won in between; and
-its noise over that episode, in units of its progress, is `far_louder` times that of the training loss. So a small
-validation set of a noisy problem does not count.
+of its first value it went back there at least `times` times, with at least `back` of what it had won in between, and
+`dense` of the evaluations from the first return to the last are such; and its noise over that episode, in units of its
+progress, is `far_louder` times that of the training loss since the first evaluation. So a small validation set of a
+noisy problem does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -62,6 +63,7 @@ class Limits:
     deep: float = 0.2  # of the first value: less is a flat curve, which crosses its first value by chance
     back: float = 0.25  # of what had been won: enough that two returns are two
     times: int = 3  # returns to the start: once is a bad evaluation, twice bad luck
+    dense: float = 1 / 6  # of the evaluations of the episode: bad ones that lie further apart are single accidents
     early: float = 0.1  # of the evaluations: a network that has hardly begun may be anywhere
     louder: float = 2.0  # than the training loss, whose readings are single batches and should be the noisier ones
     far_louder: float = 4.0  # the same, where the swings themselves are no wilder than those of many good runs
@@ -141,9 +143,21 @@ def _returns(series: Series, training: Series, limits: Limits) -> list[int]:
     won = first - best
     found = swings(values, low=first - limits.back * won, high=first)
     found = [i for i in found if i >= limits.early * len(values) and won[i] > limits.deep * abs(first)]
-    curve = outline(training)
+    found = _episode(found, limits)
+    curve = outline(training.since(series.first_step))  # what it won before the first evaluation is no measure
     if len(found) < limits.times or curve.progress <= 0:
         return []
     episode = values[max(0, found[0] - 2) : found[-1] + 3]
     louder = noise_level(episode) / won[found[-1]] > limits.far_louder * curve.noise / curve.progress
     return found if louder else []
+
+
+def _episode(found: list[int], limits: Limits) -> list[int]:
+    """The longest row of returns that lie close together."""
+    longest: list[int] = []
+    for start in range(len(found) - limits.times + 1):
+        for end in range(len(found), start + max(limits.times - 1, len(longest)), -1):
+            if end - start >= limits.dense * (found[end - 1] - found[start] + 1):
+                longest = found[start:end]
+                break
+    return longest

@@ -48,7 +48,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.chance_levels import VARIANCE, known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import judged_loss, meant_to_fall, training_loss
 from bedside.analysis.near_task_change import task_changed
@@ -78,7 +78,7 @@ class Limits:
     patience: int = 50  # readings above chance: a start can be loud and over soon
     absurd: float = 100.0  # times chance: an embedding of unit size tied to the head, a common slip, begins at 10 to 50
     some: int = 20  # readings above chance: the first steps were spent on undoing the start
-    outputs: float = 0.2  # of the first loss: cross-entropy is a few times its logits, a sum over samples is not
+    outputs: float = 0.2  # of the first loss: cross-entropy is a few times its logits, a squared error their square
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding
         return
     first, output = float(loss.values[0]), float(sizes[-1].finite().values[0])
     above = loss.values > chance.level
-    if first < limits.loud * chance.level or output < limits.outputs * first:
+    made = output**2 if chance.what == VARIANCE else output  # what outputs of that size cost at most
+    if first < limits.loud * chance.level or made < limits.outputs * first:
         return
     absurd = first > limits.absurd * chance.level and above.sum() >= limits.some
     if not absurd and (above.sum() < limits.patience or above.mean() < limits.long):

@@ -9,12 +9,12 @@ network that is trained (a stale checkpoint, a copy on another device, averaged 
 looks at the wrong numbers (a cached result), or the network is dead.
 
 ## How it decides
-The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that count
-(an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing else, they
-must all repeat `coarse` times, twice as often with two digits, and with one digit it means nothing. Running bests
-(`best_…`), perfect and zero scores do not count, nor scores within `solved` of a full one on their own, nor evaluations
-after the learning rate went to zero, nor those of a run that has converged: its loss at a thousandth of its start, and
-its gradient gone.
+The last `same` or more readings are exactly equal, in `val/loss` or in everything that is evaluated. Scores that
+count (an accuracy over few samples) and readings written with few digits repeat by chance; where there is nothing
+else, they must all repeat `coarse` times, twice as often with two digits, and with one digit it means nothing.
+Running bests (`best_…`), perfect and zero scores and the best return that an agent ever had do not count, nor scores
+within `solved` of a full one on their own, nor evaluations after the learning rate went to zero, nor those of a run
+that has converged: its loss at a thousandth of its start, and its gradient gone.
 
 ## When it is wrong
 Evaluations repeated on purpose on a finished model.
@@ -40,6 +40,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.losses import is_reward
 from bedside.analysis.progress import converged
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, significant_digits, still_learning
 from bedside.errors import NotEnough
@@ -99,7 +100,9 @@ def frozen_validation(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_measured(series: Series) -> bool:
-    """Not a running best, which is meant to repeat."""
+    """Not a running best, which is meant to repeat, nor the most that an agent ever got: it acts as it did."""
+    if is_reward(series.vital) and len(series) and series.last == float(series.values.max()):
+        return False
     return not re.search(r"(^|[^a-z])(best|max|min)([^a-z]|$)", series.vital.lower())
 
 

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.trials import not_tried
+from bedside.analysis.skipped_trials import not_tried
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run

@@ -17,13 +17,15 @@ the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. 
 did not begin far above (`start`), and it is a note unless a metric stays near zero as well. Where evaluations are few,
 or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a loss of about ln K that was
 never `lower`, or the very same accuracy again and again beside a loss that has stopped falling and that a network which
-always gives this answer has at least. A training loss that is no better but too restless to have settled is judged by
-its evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. Where training does
-come below chance and validation does not, that is nothing-generalises.
+always gives this answer has at least (where it is right more often than not: which also knows how often). A training
+loss that is no better but too restless to have settled is judged by its evaluations: `evaluations` of them, none below
+chance, and no accuracy above it by `better`. Where training does come below chance and validation does not, that is
+nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
-they fell by `under_way`.
+they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before). So is a run that
+has ended `beside` that variance without ever having been below it.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -53,11 +55,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
-from bedside.analysis.chance_levels import DEVIATION, Chance, known_chance
+from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline, trend
-from bedside.analysis.untrained_signs import low_metric, one_answer
+from bedside.analysis.untrained_signs import low_metric, one_answer, only_frequencies
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -83,6 +85,8 @@ class Limits:
     far: float = 10.0  # times the variance of the targets: weights and other parts of a loss make less
     halved: float = 0.5  # of its start: a loss that is a sum over the batch is far above too, and falls
     under_way: float = 0.1  # of their first level: held-out errors that fell by more are on their way
+    visible: float = 0.01  # of their level: a fall of held-out errors that one can see
+    speeding: float = 2.0  # times the fall before it: one that nears a constant is the slower, the nearer it is
     beside: float = 0.3  # of the variance above it: validation targets may vary a little more
 
 
@@ -145,7 +149,7 @@ def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
     now = late.median()
     if not right or warming_up(run) or known_chance(run.config) is not None:
         return
-    classes, same = guessed_classes(right, now), one_answer(run)
+    classes, same = guessed_classes(right, now), one_answer(run) or only_frequencies(run, now)
     usual = max(float(np.median(each.values)) for each in right)
     if classes and curve.best >= (1 - limits.lower) * math.log(classes):
         level = f"the level of a blind guess among {classes:,} classes (ln {classes:,} = {math.log(classes):.3f})"
@@ -222,13 +226,25 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
             "Standardise the targets to mean 0 and standard deviation 1, and scale the answers back afterwards.",
         )
         return
+    ended = run.finished and not run.matching("part/") and not run.matching("train/")
+    if ended and level <= curve.best <= curve.now <= (1 + limits.beside) * level and chance.what == VARIANCE:
+        yield _worse_than_a_constant(
+            run,
+            series,
+            f"The {called(series)} never came below {chance}: it ends at {number(curve.now)}, and a constant answer, "
+            "the mean of the targets, does better.",
+            {"now": curve.now, "chance": level, "known": True},
+            better_learning_rate(run, series.first_step),
+        )
+        return
     for each in _held_out_errors(run):
         if len(each) < limits.evaluations or not meant_to_fall(run):
             continue
         best, now = float(each.values.min()), each.median(limits.evaluations)
         if now < (1 - limits.under_way) * each.head(limits.evaluations).median():
             continue
-        if (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level:
+        beside = (1 - limits.lower) * level <= best and now <= (1 + limits.beside) * level
+        if beside and not _gathers_speed(each, limits):
             yield _worse_than_a_constant(
                 run,
                 each,
@@ -238,6 +254,15 @@ def _constant_answer(run: Run, series: Series, chance: Chance, limits: Limits) -
                 "See what else the loss is made of: a part that is summed outweighs one that is averaged.",
             )
             return
+
+
+def _gathers_speed(series: Series, limits: Limits) -> bool:
+    """Whether the latest evaluations fall, and faster than those before them: what nears a constant slows down."""
+    late = series.values[-2 * limits.evaluations :]
+    middle = len(late) // 2
+    early, now = late[0] - late[middle], late[middle] - late[-1]
+    much = now > limits.visible * abs(float(late[-1])) and now > limits.speeding * early
+    return bool((np.diff(late[middle:]) < 0).all() and much)
 
 
 def _held_out_errors(run: Run) -> list[Series]:

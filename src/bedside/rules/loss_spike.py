@@ -15,8 +15,10 @@ if it does not, it is a divergence, a restart or a new level. Its height is comp
 with the level itself where that is more: `share` of it makes a warning (a lone reading must be `untrained` times worse
 than an untrained network besides, otherwise it is one odd batch), and so does `part` of it when the excursion
 lasts `lasting` readings or when there are `several`; a single one is a note. The first steps do not count, nor what
-begins where the run was resumed or the learning rate was raised. A curve with more than `rare` of its readings far out
-is a noisy one, not a spiky one.
+begins where the run was resumed or the learning rate was raised. Leaps of a `young` run that went no higher than
+`untrained` says are a note where the loss has more than `halved` since. A curve with more than `rare` of its readings
+far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and readings that are
+`untrained` times worse than an untrained network came `often` since.
 
 ## When it is wrong
 Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
@@ -43,9 +45,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.near_task_change import task_changed
-from bedside.analysis.statistics import Spike, how_sure, in_blocks, spikes
+from bedside.analysis.statistics import Spike, how_sure, in_blocks, outline, spikes
 from bedside.analysis.statistics.outline import PLACES
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -53,6 +57,8 @@ from bedside.record.series import Series
 from bedside.rules.advice import clip_gradient, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, plural
+
+MOMENT = 2  # steps either side of a resume
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,10 @@ class Limits:
     rare: float = 0.01  # of the readings: more is the curve's way, not an exception
     untrained: float = 2.0  # times the worst of the first steps: beyond what not knowing anything costs
     early: float = 0.02  # of the readings: the first steps leap in every run
+    young: float = 1 / 3  # of the run: large steps at full batch leap early, and are over it
+    halved: float = 0.5  # of the level before the leap: what came after it outweighs it
+    calm: float = 0.2  # of the readings: what is noisy by nature has shown it by then
+    often: int = 4  # leaps, each worse than an untrained network: one more than `several`, as their heights differ
     raised: float = 1.5  # learning rate after over before: a warm restart explains the leap
 
 
@@ -76,7 +86,9 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
     shares = [_share(series, spike) for _, spike in found]
     counted = [pair for pair, share in zip(found, shares, strict=True) if share >= limits.part]
     if not counted:
+        yield from _again_and_again(run, series, limits)
         return
+    outgrown = all(_outgrown(series, spike, curve, limits) for curve, spike in counted)
     steps, highest = max(counted, key=lambda pair: pair[1].height)
     long = any(spike.last - spike.first + 1 >= limits.lasting for _, spike in counted)
     untrained = float(series.values[: max(5, int(limits.early * len(series)))].max())
@@ -85,7 +97,7 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
         and (spike.last > spike.first or spike.level + spike.height > limits.untrained * untrained)
         for (_, spike), share in zip(found, shares, strict=True)
     )
-    warn = high or long or len(counted) >= limits.several
+    warn = (high or long or len(counted) >= limits.several) and not outgrown
     length = highest.last - highest.first + 1
     others = f"; {len(counted)} such leaps in all" if len(counted) > 1 else ""
     step = int(steps.steps[highest.peak])
@@ -118,6 +130,40 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
+def _again_and_again(run: Run, series: Series, limits: Limits) -> Iterator[Finding]:
+    """Leaps that became the rule, in a curve which had none before: the run is at the edge of stability."""
+    n = len(series)
+    untrained = float(series.values[: max(5, int(limits.early * n))].max())
+    over = series.values > limits.untrained * untrained
+    if untrained <= 0 or not over.any() or int(np.argmax(over)) < limits.calm * n:
+        return
+    begins = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
+    first, highest = int(series.steps[begins[0]]), int(np.argmax(series.values))
+    if len(begins) < limits.often or any(_near_change(run, int(series.steps[each])) for each in begins):
+        return
+    yield loss_spike.finding(
+        f"The loss has leapt above {number(limits.untrained * untrained)} {len(begins)} times since "
+        f"{moment(run, first)}, twice what the untrained network cost; at {moment(run, int(series.steps[highest]))} to "
+        f"{number(float(series.values[highest]))}.",
+        first_step=first,
+        last_step=int(series.steps[begins[-1]]),
+        confidence=0.85,
+        evidence={"spikes": len(begins), "untrained": untrained, "peak": float(series.values[highest])},
+        series=[series.key, "grad_norm", "lr"],
+        could_also_be=["batches of strange or broken data, which began to come at that step."],
+        try_=[
+            lower_learning_rate(run, first, by=3),
+            clip_gradient(run, at=2 * run.series("grad_norm").median()) if run.has("grad_norm") else "",
+        ],
+    )
+
+
+def _near_change(run: Run, step: int) -> bool:
+    """Whether the run was resumed, or got another task, just there."""
+    resumed = any(abs(step - event.step) <= MOMENT for event in run.events_of("resume"))
+    return resumed or task_changed(run, step)
+
+
 def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike]]:
     """Excursions that came back soon and that nothing else explains; none at all when they are the rule."""
     n = len(series)
@@ -138,6 +184,15 @@ def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike
         for spike in every
         if spike.back and spike.last - spike.first < longest and not _explained(run, series, spike, limits)
     ]
+
+
+def _outgrown(series: Series, spike: Spike, curve: Series, limits: Limits) -> bool:
+    """A leap of a young run that was no higher than its start, and after which most of the way down was still made."""
+    if curve.steps[spike.last] > series.first_step + limits.young * (series.last_step - series.first_step):
+        return False
+    started = float(series.values[: max(5, int(limits.early * len(series)))].max())
+    highest, end = spike.level + spike.height, outline(series).now
+    return highest < limits.untrained * started and 0 < end < limits.halved * spike.level
 
 
 def _coarse(series: Series) -> Series:

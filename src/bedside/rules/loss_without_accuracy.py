@@ -17,8 +17,9 @@ of `wobble` from the first third to the last; their middle is above `rare` and b
 at zero and surer answers alone lower the loss of a good network. Or, however they wobble, they are those of a guess:
 usually 1/K, where the first losses are within `near_guess` of ln K, never luckier than the best of many evaluations of
 `few_examples`, and no better at the end. The training loss and training accuracies are judged in the same way. Strict
-scores (mAP, exact match) begin at zero; where several are logged and all of them are below `none` of a full score after
-`zeros` evaluations (or at nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
+scores (mAP, exact match) begin at zero; where several are logged (or one that cannot be an exact match, and the
+validation loss fell by `far` as well) and all of them are below `none` of a full score after `zeros` evaluations (or at
+nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
 
 Or the loss came down to `gone` of its start, and every score beside it (no exact match) was below `nothing` of a full
 one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
@@ -141,7 +142,8 @@ def _nothing_right(run: Run, limits: Limits) -> Finding | None:
     """Not one held-out answer is right to the end of a long run whose training loss fell far."""
     training = training_loss(run).finite()
     scores = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and full_score(each.vital, 1.0)]
-    if len(training) < limits.fewest or len(scores) < limits.scores or not meant_to_fall(run):
+    needed = 1 if _held_out_fell(run, limits) and not any(_is_strict(each) for each in scores) else limits.scores
+    if len(training) < limits.fewest or len(scores) < needed or not meant_to_fall(run):
         return None
     curve = outline(training)
     highest = max(float(each.values.max()) / full_score(each.vital, float(each.values.max())) for each in scores)
@@ -165,6 +167,21 @@ def _nothing_right(run: Run, limits: Limits) -> Finding | None:
             "Print ten held-out answers beside their labels, and compare the names of the classes.",
         ],
     )
+
+
+def _held_out_fell(run: Run, limits: Limits) -> bool:
+    """Whether the validation loss itself says that much was learned which holds for other data."""
+    curves = [outline(each) for each in validation_losses(run) if len(each.finite()) >= limits.fewest]
+    return any(each.start - each.now >= limits.far * abs(each.start) for each in curves)
+
+
+def _is_strict(series: Series) -> bool:
+    """An exact match, or an accuracy that may be one: a single slip costs it all."""
+    return is_accuracy(series.vital) or _is_exact(series)
+
+
+def _is_exact(series: Series) -> bool:
+    return bool({"exact", "em"} & set(re.split(r"[^a-z0-9]+", series.vital.lower())))
 
 
 def _pairs(run: Run, limits: Limits) -> list[tuple[Series, list[Series]]]:
@@ -225,8 +242,7 @@ def _nothing(curve: Outline, beside: Sequence[Series], limits: Limits) -> bool:
         return False
     highest = [float(each.values.max()) for each in beside]
     shares = [high / (full_score(each.vital, high) or math.nan) for each, high in zip(beside, highest, strict=True)]
-    strict = any({"exact", "em"} & set(re.split(r"[^a-z0-9]+", each.vital.lower())) for each in beside)
-    return not strict and all(share < limits.nothing for share in shares)
+    return not any(_is_exact(each) for each in beside) and all(share < limits.nothing for share in shares)
 
 
 def _impossible(run: Run, series: Series, learned: bool, limits: Limits) -> bool:

@@ -6,13 +6,15 @@ The operation that made the prediction, in front of a loss function that does no
 all before `nll_loss` and `ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the
 exponential itself, as `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as
 a Dice loss does where the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the
-classes. A CTC loss among whose targets is its own blank.
+classes. A CTC loss among whose targets is its own blank. A policy gradient whose advantage still hangs on the network
+that estimates values.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
 lower end: they grow for ever. Behind a ReLU a class whose score is not positive gets no gradient, and stays as it is.
-A sum of bare scores passes through zero, where a quotient leaps from one end to the other. The network learns in spite
+A sum of bare scores passes through zero, where a quotient leaps from one end to the other. An advantage with a gradient
+teaches the critic to be wrong, to where it makes the actor's part of the loss small. The network learns in spite
 of it, slowly, and the curve looks like a hard problem.
 
 ## How it decides
@@ -61,13 +63,17 @@ TAKES = {
     "ctc_loss": "logarithms of probabilities",
     "exp": "logarithms",
     "division": "a sum of what is never negative",
+    "probabilities": "probabilities that add up to one over the classes of each sample",
     "ctc_targets": "targets without the blank",
+    "policy_gradient": "an advantage without a gradient",
 }
 # What the function is called in a sentence, where it has no name of its own.
 CALLED = {
     "exp": "The exponential in the loss",
     "division": "The division in the loss",
+    "probabilities": "The likelihood in the loss",
     "ctc_targets": "ctc_loss",
+    "policy_gradient": "The policy gradient",
 }
 
 
@@ -98,6 +104,8 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
 def _given(function: str, made_by: str) -> str:
     if function == "ctc_targets":
         return f"the {made_by} among them"
+    if function == "policy_gradient":
+        return f"one that still hangs on the {made_by}"
     return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
 
 
@@ -111,16 +119,26 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
         return f"the loss cannot fall{floor}"
     if function == "binary_cross_entropy_with_logits":
         return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
+    if function == "probabilities":
+        return "a sample's answer depends on the others of its batch, and alone it is always certain"
     if function == "division":
         return "scores of either sign add up to anything, zero too, and the loss has no lower end"
     if function == "ctc_targets":
         return "a symbol that is also the silence can be neither learned nor read, and the loss may fall below zero"
+    if function == "policy_gradient":
+        return "values are then learned so that actions look good, and not so that they are right"
     if function == "exp":
         return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
 
 
 def _remedy(function: str, made_by: str) -> str:
+    if function == "policy_gradient":
+        return "Detach it: -(log_prob * advantage.detach()).mean() for the actor; the critic has a loss of its own."
+    if function == "probabilities":
+        return (
+            "Take the softmax over the classes: torch.log_softmax(scores, dim=1), or F.cross_entropy(scores, labels)."
+        )
     if function == "division":
         return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
     if function == "ctc_targets":

@@ -1,22 +1,25 @@
-"""Validation answers are right, but for another numbering, place or unit of the targets.
+"""Validation answers are right, but for another numbering, place or unit of the targets, or the score miscounts them.
 
 ## What it sees
 Answers that are nearly all wrong, and nearly all right once the held-out labels are renamed one to one, moved by one
-place, or put through one straight line.
+place, or put through one straight line. Or an accuracy that was logged and is not what the answers say.
 
 ## Why it matters
 The network has learned what it should, and the score says the opposite: classes are numbered anew for the held-out part
-(another order of folders, an encoder fitted twice), tags slipped by one token, targets are in another unit. Every
-decision made by that score is wrong.
+(another order of folders, an encoder fitted twice), tags slipped by one token, targets are in another unit; or the
+score is that of the last batch alone, or of answers compared with the wrong labels. Every decision made by it is wrong.
 
 ## How it decides
 From the answers and targets of the evaluations' own loss calls, the last `looks` of them. Classes: at most `wrong` of
 the answers agree with their labels, while under one renaming (or one place on or back) `right` of them do, over
 `labels` classes and `examples` answers. Numbers: the squared error is above the targets' variance, so that a constant
-would do better, and a straight line through the answers takes away all but `left` of that variance.
+would do better, and a straight line through the answers takes away all but `left` of that variance. A logged accuracy
+is that of the last batch where it equals it at all of `same` evaluations or more, and at `same` of them not that of all
+batches; it miscounts where the answers of the last `looks` evaluations, one for each example, are right more often than
+it says by `apart`.
 
 ## When it is wrong
-Held-out data that are meant to be answered in other terms.
+Held-out data that are meant to be answered in other terms; an accuracy of something else than the loss is given.
 
 ## What to try
 1. Print the labels of ten held-out examples beside those of ten training examples that look the same.
@@ -37,9 +40,10 @@ to one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Event, Run
@@ -56,6 +60,9 @@ class Limits:
     examples: int = 60  # answers: with three of each of twenty classes, half agree with some renaming
     each: int = 6  # answers for each class that occurs
     left: float = 0.15  # of the variance: a correlation of 0.92
+    same: int = 4  # evaluations: an accuracy of a few batches may agree with that of the last once or twice by chance
+    equal: float = 1e-4  # of an accuracy: those that are rounded to four digits count
+    apart: float = 0.3  # of all answers: a mean over batches or classes is off by less
 
 
 @rule("DAT113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
@@ -66,6 +73,7 @@ def misread_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     last = looks[-limits.looks :]
     said = [_said(each, limits) for each in last]
     if not all(said):
+        yield from _miscounted(run, looks, limits)
         return
     yield misread_validation.finding(
         said[-1],
@@ -106,3 +114,51 @@ def _said(look: Event, limits: Limits) -> str:
     if moved >= limits.right:
         return begins + f"{percent(moved)} agree with the label one place {'on' if moved == told['on'] else 'back'}."
     return ""
+
+
+def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Finding]:
+    """An accuracy that was logged beside answers that say something else."""
+    for series in accuracies(run):
+        logged = {int(step): float(value) for step, value in zip(series.steps, series.values, strict=True)}
+        # An evaluation between two steps is that of the step to come; what it logs belongs to the one before.
+        places = [(next((at for at in (each.step - 1, each.step) if at in logged), None), each) for each in looks]
+        pairs = [(logged[at], each) for at, each in places if at is not None and "last_right" in each.data]
+        if not pairs:
+            continue
+        told, now = pairs[-1]
+        examples = now.data["examples"]
+        of_last = all(abs(value - each.data["last_right"]) <= limits.equal for value, each in pairs)
+        other = [each for value, each in pairs if abs(value - each.data["right"]) > limits.equal]
+        if of_last and len(other) >= limits.same:
+            said = (
+                f"{series.key} is that of the last batch alone ({number(told)}, of {now.data['last_examples']} "
+                f"answers): of all {examples} answers {percent(now.data['right'])} are right."
+            )
+        elif len(pairs) >= limits.looks and all(_under_counted(*pair, limits) for pair in pairs[-limits.looks :]):
+            said = (
+                f"{series.key} says {number(told)}, and {percent(now.data['right'])} of the {examples} answers that "
+                "the loss was computed from are right."
+            )
+        else:
+            continue
+        yield misread_validation.finding(
+            said,
+            first_step=pairs[0][1].step,
+            last_step=max(now.step, run.steps - 1),
+            confidence=0.9,
+            evidence={key: value for key, value in now.data.items() if isinstance(value, (int, float))},
+            series=[series.key, "val/loss"],
+            could_also_be=("An accuracy of something else than the loss is given.",),
+            try_=(
+                "Add up the right answers and their number over all batches of an evaluation, and divide at its end.",
+                "Print ten answers beside the labels that they are compared with.",
+            ),
+        )
+        return
+
+
+def _under_counted(told: float, look: Event, limits: Limits) -> bool:
+    """Whether an accuracy is far below the share of right answers, of which there is one for each example."""
+    data = look.data
+    single = data["rows"] == data["examples"] >= limits.examples
+    return bool(single and 0 <= told <= 1 and data["right"] - told > limits.apart)

@@ -13,8 +13,10 @@ The level of a guess is known from the settings, or inferred where an accuracy o
 best validation loss, or the first training loss). In at least `evaluations` the validation loss was never lower than
 that by `steady` of it, and no accuracy was above a guess by `better` of what there is to know, while the training loss
 fell below a guess by `learned` of it. Without an accuracy the classes must be known, and the training loss must have
-fallen by `far`; so it must where nothing but an accuracy was held out. Where no loss was logged, the accuracies speak
-alone: that of training won `apart` and is as far ahead, and that of held-out data never rose above its first third.
+fallen by `far`; so it must where nothing but an accuracy was held out. Of numbers, the variance of the targets is what
+a guess has: training fell below it by `far`, and held-out losses never did by `other_part`; or training by `numbers`,
+and a score (R²) never left what a guess has. Where no loss was logged, the accuracies speak alone: that of training won
+`apart` and is as far ahead, and that of held-out data never rose above its first third.
 
 ## When it is wrong
 Tasks that begin with a long plateau, on which single examples are learned first (grokking), as long as it lasts.
@@ -50,6 +52,7 @@ from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import how_sure, outline
 from bedside.analysis.statistics.outline import running_median
+from bedside.analysis.untrained_signs import blind_score
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -57,6 +60,7 @@ from bedside.record.series import Series
 from bedside.rules.base import rule
 from bedside.wording import number
 
+VARIANCE_KEY = "target_variance"
 TRY = (
     "Print a few inputs with their labels, as the network gets them: labels that were shuffled apart from their inputs "
     "can only be learned by heart.",
@@ -74,6 +78,8 @@ class Limits:
     fewest_pairs: int = 9  # accuracies of either set: thirds of three
     apart: float = 0.25  # of all answers: what training won, and what it is ahead by
     far: float = 0.3  # of the level, where no accuracy bears it out
+    numbers: float = 0.2  # of the variance of the targets: learned by heart, where a score says that it is no more
+    other_part: float = 0.1  # of the variance: held-out targets may vary less by that much
 
 
 @rule("GEN112", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -88,17 +94,21 @@ def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
         yield from _beside_the_loss(run, training, limits)
         return
     right = [each for each in accuracies(run) if each.owner == held_out.owner and len(each) >= limits.evaluations]
-    lowest = float(held_out.values.min())
+    lowest = outline(held_out).best
     chance = _level(run, right, (lowest, float(training.values[0])))
-    if chance is None or lowest < (1 - limits.steady) * chance.level:
+    if chance is None:
+        yield from _numbers(run, training, held_out, limits)
         return
-    best = max((float(each.values.max()) for each in right), default=math.nan)
+    if lowest < (1 - limits.steady) * chance.level:
+        return
+    best = max((float(outline(each).values.max()) for each in right), default=math.nan)
     guess = 1 / chance.classes
     now = outline(training).now
     needed = limits.far if not right else limits.learned
     if best > guess + limits.better * (1 - guess) or now > (1 - needed) * chance.level:
         return
-    answers = f", {right[0].key} never above {number(best)}" if right else ""
+    highest = max((float(each.values.max()) for each in right), default=math.nan)
+    answers = f", {right[0].key} never above {number(highest)}" if right else ""
     yield nothing_generalises.finding(
         f"{held_out.key} was never below that of a blind guess ({chance}){answers}, while the training loss fell to "
         f"{number(now)}.",
@@ -107,6 +117,30 @@ def nothing_generalises(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.9 * how_sure(chance.level / max(now, 1e-12), 0.5),
         evidence={"lowest": lowest, "chance": chance.level, "known": chance.known, "training": now},
         series=[held_out.key, training.key, *(each.key for each in right[:1])],
+        could_also_be=["validation data of another kind: evaluate on a part of the training data."],
+        try_=[*TRY],
+    )
+
+
+def _numbers(run: Run, training: Series, held_out: Series, limits: Limits) -> Iterator[Finding]:
+    """Regression: a score that says so, or a training loss far below the variance of the targets that no held-out loss
+    ever comes near."""
+    level, scored = run.config.get(VARIANCE_KEY), blind_score(run)
+    if not isinstance(level, (int, float)) or run.matching("part/"):
+        return
+    now, lowest = outline(training).now, outline(held_out).best
+    if now > (1 - (limits.numbers if scored else limits.far)) * level or now >= lowest:
+        return
+    if not scored and lowest < (1 - limits.other_part) * level:
+        return
+    yield nothing_generalises.finding(
+        f"{held_out.key} was never below {number(lowest)}, and the variance of the targets is {number(level)}"
+        f"{', ' + scored if scored else ''}, while the training loss fell to {number(now)}.",
+        first_step=held_out.first_step,
+        last_step=held_out.last_step,
+        confidence=0.9 if scored else 0.75,
+        evidence={"lowest": lowest, "variance": level, "training": now},
+        series=[held_out.key, training.key],
         could_also_be=["validation data of another kind: evaluate on a part of the training data."],
         try_=[*TRY],
     )

@@ -44,6 +44,7 @@ from dataclasses import dataclass
 
 from bedside.analysis.accuracy_and_loss import accuracies, calibrated
 from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.lasting_rise import lasting_rise
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
 from bedside.analysis.statistics import how_sure, lowest_reading, outline
@@ -86,7 +87,8 @@ def overconfident(run: Run, limits: Limits) -> Iterator[Finding]:
             return
         curve = outline(series)
         rise = curve.now - curve.best
-        if curve.best <= 0 or rise < max(limits.rise * curve.best, limits.noise * curve.noise):
+        lasts = lasting_rise(series, curve) >= limits.noise * curve.noise
+        if curve.best <= 0 or rise < limits.rise * curve.best or not lasts:
             continue
         step, best = lowest_reading(series, curve)
         beside = [each.finite() for each in metrics if each.owner == series.owner and len(each) >= limits.fewest]

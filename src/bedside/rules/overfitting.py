@@ -8,24 +8,25 @@ Everything after the best evaluation makes the model worse on data it has not se
 with is not the one to keep.
 
 ## How it decides
-Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
-level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
-three are well above the best. Where evaluations are too noisy for that, a rise by `much` of the very best will do, if
-the training loss is below it, at least `settled` evaluations lie behind it and none of them came halfway back. With
-fewer than `trusted` evaluations there is no noise to compare with, so the rise must be twice as large and without a
-step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero already. With several
-validation sets, at least half of them must agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), the
-typical one must have lost some of its best since the loss turned; or not have moved while the loss is up by `much`; or
-have improved only at first while the loss has `doubled`. A training loss that was `learned_out` and lies below
-`far_below` of the best validation loss has nothing left to teach: there a rise by `rise_learned_out` is enough, unless
-the typical metric still improves; and so is one by `rise_apart` where validation ends at `apart` times the training
-loss and the typical metric won nothing at all. Or the training data are known by heart: the training loss leaves room
-for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out accuracy shows, and of those no more than
-`gained` were put right since; then a rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took
-back `taken_back` of all that validation had won, and the training loss is further below its best than all of that. Any
-other rise under a steady accuracy is overconfidence, another finding. Without a validation loss the held-out scores are
-judged: most of them have lost `score_lost` of what they had won, for good, while the training loss (or the same score
-on training data) went on.
+Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its
+best level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the
+last three are well above the best; where evaluations are restless, the last eight must be above it. Where evaluations
+are too noisy for that, a rise by `much` of the very best will do, if the training loss is below it, at least
+`settled` evaluations lie behind it and none of them came halfway back. With fewer than `trusted` evaluations there is
+no noise to compare with, so the rise must be twice as large and without a step back. Meanwhile the training loss did
+not rise, and it fell by `fell` or was near zero already. With several validation sets, at least half of them must
+agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), the typical one must have lost some of its
+best since the loss turned; or not have moved while the loss is up by `much`; or have improved only at first while the
+loss has `doubled`. A training loss that was `learned_out` and lies below `far_below` of the best validation loss has
+nothing left to teach: there a rise by `rise_learned_out` is enough, unless the typical metric still improves; and so
+is one by `rise_apart` where validation ends at `apart` times the training loss and the typical metric won nothing at
+all. Or the training data are known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each
+costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were put right since; then a
+rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back `taken_back` of all that
+validation had won, and the training loss is further below its best than all of that. Any other rise under a steady
+accuracy is overconfidence, another finding. A rise that came all at once and has been falling ever since is that of
+another task or measure. Without a validation loss the held-out scores are judged: most of them have lost `score_lost`
+of what they had won, for good, while the training loss (or the same score on training data) went on.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -47,12 +48,14 @@ GEN101 overfitting: val/loss rose by 43 % since its best (1.05 at step 19), the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
+from bedside.analysis.lasting_rise import lasting_rise
 from bedside.analysis.losses import (
     held_out_scores,
     meant_to_fall,
@@ -83,6 +86,7 @@ class Limits:
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     taken_back: float = 1 / 3  # of the progress: of two thirds kept, nobody says that they are lost
     noise: float = 3.0  # σ of one evaluation
+    level: int = 5  # readings that a level is made of, at least
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
@@ -92,6 +96,8 @@ class Limits:
     far_below: float = 0.25  # of the best validation loss: regularisation and augmentation make it the higher one
     apart: float = 3.0  # times the training loss: two to three is what a good fit of few examples comes to
     rise_apart: float = 0.2  # of the best level, beside such a gap and a metric that won nothing since
+    leapt: int = 5  # evaluations after a leap: four falls in a row are chance once in sixteen times
+    falls: float = 0.75  # of the steps between them: noise has as many up as down
     score_lost: float = 1 / 3  # of what the score had won, as for `taken_back`
     rise_learned_out: float = 0.3  # of the best level: fine-tuned classifiers drift by less while they improve
 
@@ -185,7 +191,7 @@ def _by_scores(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
 def _fitted_on(run: Run, training: Series, lost: LostScore, limits: Limits) -> bool:
     """Whether training got better since the score was best: its loss, or the same score of training data."""
     if len(training) >= limits.trusted:
-        return _training_went_on(training, lost.best_step, limits)
+        return _training_went_on(training, lost.best_step, limits) or _is_known(training, lost.best_step, limits)
     same = run.series(f"train/{lost.series.vital.partition('/')[2]}").finite()
     if len(same) < limits.trusted:
         return False
@@ -198,7 +204,12 @@ def _rises(judged: list[Series], training: Series, least: float, limits: Limits)
     """The rises by `least` or more while training went on; none if most validation sets show none."""
     lowest = outline(training).now
     rises = [rise for series in judged if (rise := _rise(series, lowest, least, limits)) is not None]
-    rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
+    rises = [
+        rise
+        for rise in rises
+        if _training_went_on(training, rise.best_step, limits) or _memorised(training, rise, limits)
+    ]
+    rises = [rise for rise in rises if not _leapt_and_falls(rise, limits)]
     return rises if len(rises) * 2 >= len(judged) else []
 
 
@@ -211,7 +222,7 @@ def _rise(series: Series, training: float, least: float, limits: Limits) -> _Ris
         return None
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
-    if unit <= 0 or rise < least * unit or rise < limits.noise * curve.noise:
+    if unit <= 0 or rise < least * unit or lasting_rise(series, curve) < limits.noise * curve.noise:
         return _rise_for_good(series, curve, limits) if training < float(series.values.min()) else None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
@@ -278,11 +289,31 @@ def _taken_back(run: Run, training: Series, rises: list[_Rise], limits: Limits) 
     return lost and curve.best - outline(training).now > won and (change is None or change < SAME)
 
 
+def _leapt_and_falls(rise: _Rise, limits: Limits) -> bool:
+    """Whether all of the rise came at once, and it has fallen since: another task or measure, and learning goes on."""
+    values = rise.series.since(rise.best_step).values
+    after = values[1:]
+    if len(after) < limits.leapt or float(after[0]) < float(after.max()):
+        return False
+    falls = int((np.diff(after) < 0).sum())
+    return falls >= limits.falls * (len(after) - 1) and float(after[0] - after[-1]) > limits.fell * abs(float(after[0]))
+
+
 def _training_went_on(training: Series, step: int, limits: Limits) -> bool:
-    """Since `step` the training loss fell further, or it was as good as zero already."""
+    """Since `step` the training loss fell further, and by more than a level is off because of its noise."""
     curve = outline(training)
     then = level_at(curve, step)
-    if curve.now > then + curve.noise:
-        return False
-    fell = then - curve.now > limits.fell * abs(then)
-    return fell or (float(training.values.min()) >= 0 and curve.now < limits.memorised * curve.start)
+    off = curve.noise / math.sqrt(limits.level)
+    return then - curve.now > max(limits.fell * abs(then), off)
+
+
+def _memorised(training: Series, rise: _Rise, limits: Limits) -> bool:
+    """Whether the training data are known already, and validation is a multiple of their loss."""
+    return _is_known(training, rise.best_step, limits) and rise.now > limits.apart * outline(training).now
+
+
+def _is_known(training: Series, step: int, limits: Limits) -> bool:
+    """Whether the training loss is as good as zero, and did not rise since `step`."""
+    curve = outline(training)
+    stayed = curve.now <= level_at(curve, step) + curve.noise
+    return stayed and float(training.values.min()) >= 0 and curve.now < limits.memorised * curve.start

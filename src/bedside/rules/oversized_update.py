@@ -15,7 +15,7 @@ Four patterns in ‖update‖ / ‖weights before it‖, each judged together wi
 - no end: above `sustained` at the median of the last quarter of the run;
 - at the cost of units: steps above `sustained` add up to more than `replaced` while most units of a layer die;
 - in one module or bare parameter: the same as a burst, in its first steps, at `times_the_rest` the steps of the whole
-  network, unless it began at next to nothing and had to grow.
+  network, unless it began at next to nothing and had to grow, or is a bias, which may belong near zero.
 
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
 times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
@@ -144,7 +144,7 @@ def _one_module(run: Run, limits: Limits) -> Finding | None:
     worst: tuple[float, Series, Burst] | None = None
     for leaf in leaves(run, RELATIVE_UPDATE):
         ratios = leaf.finite().head(limits.first_readings)
-        if len(ratios) < limits.steps or _grew_from_nothing(run, leaf.owner, limits):
+        if len(ratios) < limits.steps or _at_home_near_zero(leaf.owner) or _grew_from_nothing(run, leaf.owner, limits):
             continue
         against = _against_weights_before(ratios.values)
         large = np.flatnonzero(against > limits.large)
@@ -162,6 +162,11 @@ def _one_module(run: Run, limits: Limits) -> Finding | None:
     return _judge(
         run, burst, limits, f"Steps of up to {number(burst.largest, 2)} times `{leaf.owner}` itself", leaf.owner
     )
+
+
+def _at_home_near_zero(owner: str) -> bool:
+    """A bias may be right at zero, and the closer it gets, the larger is any step against it."""
+    return owner.rpartition(".")[2] == "bias"
 
 
 def _grew_from_nothing(run: Run, owner: str, limits: Limits) -> bool:

@@ -11,8 +11,8 @@ duplicates spread over both parts, augmented copies made before the split.
 ## How it decides
 At every one of `looks` evaluations or more, `share` of the validation rows were among the training rows of the sampled
 batches (a part of all), at least `rows` of them, in `forwards` of its forwards; and the evaluation does not repeat its
-own rows (more than `repeated` of those found). Where every training batch is the same one, as of a graph, nothing is
-said.
+own rows of whole numbers (more than `repeated` of those found). Where every training batch is the same one, as of a
+graph, nothing is said.
 
 ## When it is wrong
 Tasks whose inputs are few and known (all states of a game); a curve of the training data that is logged on purpose.
@@ -53,7 +53,7 @@ class Limits:
     share: float = 0.02  # of the validation rows: of a run's first batches few are kept
     rows: int = 10  # a handful of duplicates is in most data sets
     forwards: float = 0.9  # in which some were found: with a share of 0.1, one batch of 32 in thirty has none
-    repeated: float = 0.25  # of those found: data that repeat themselves
+    repeated: float = 0.25  # of those found: data of few states, which repeat themselves
 
 
 @rule("DAT114", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")

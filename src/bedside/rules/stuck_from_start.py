@@ -95,14 +95,14 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     creeping = trend(series).falling
     if fall > max(limits.moved * level, blur) or (creeping and fall > limits.moved * level):
         return
-    if blur > limits.resolution * level:
-        raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
     later = means[len(means) // 2 :]
+    if blur > limits.resolution * level and float(later.min()) - first <= blur:
+        raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
     worse = float(later.min()) > first + limits.worse * level
     rose = float(quarters[-1]) - first
     if _metric_improved(run) or (not worse and not blown and rose > max(limits.moved * level, blur)):
         return  # something was learned that the loss hides; or it moved, and not clearly for the worse
-    if worse and float(np.median(later)) > limits.doubled * level:
+    if worse and not blown and float(np.median(later)) > limits.doubled * level:
         return  # that is a divergence
 
     signs = signs_of_ignorance(run, float(means[-1]))

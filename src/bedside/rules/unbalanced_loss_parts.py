@@ -2,7 +2,8 @@
 
 ## What it sees
 A loss that adds a part summed over the batch to one that is averaged over it, and outputs that no longer depend on the
-input. Or a discriminator whose loss is gone, beside a generator whose loss only grows.
+input. Or a discriminator whose loss is gone, beside a generator whose loss only grows. Or two players neither of whom
+loses anything any more.
 
 ## Why it matters
 One element of the sum counts as much as thousands of the mean. The optimizer sees to the sum first, and where that asks
@@ -14,7 +15,8 @@ The graph of the loss says how each part is reduced, over how many elements, and
 of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed. In a
 log, two losses are those of two players if their names say so (`d_loss` and `g_loss`): in the last quarter the
 discriminator's is below `won` of its first level, the generator's above `lost` times its own, and no score (FID) got
-better since the first half.
+better since the first half. Where both are below `won` of their first levels, they do not play against each other: what
+one wins in a game, the other loses.
 
 ## When it is wrong
 A penalty that is meant to win.
@@ -73,6 +75,7 @@ class Limits:
 def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
     if players := _players(run, limits):
         yield from _one_wins(run, *players, limits)
+        yield from _both_win(run, *players, limits)
         return
     events = run.events_of("loss_terms")
     if not run.has(RECONSTRUCTION_VARIATION.name):
@@ -111,6 +114,31 @@ def _players(run: Run, limits: Limits) -> tuple[Series, Series] | None:
             if words and words <= names and len(series := run.series(vital).finite()) >= limits.readings:
                 found[place] = series
     return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+
+
+def _both_win(run: Run, judge: Series, forger: Series, limits: Limits) -> Iterator[Finding]:
+    """A game in which nobody loses: the generator was given the discriminator's own aim."""
+    if min(float(judge.values.min()), float(forger.values.min())) < 0:
+        return
+    starts = outline(judge).start, outline(forger).start
+    late = [each.tail(max(3, len(each) // 4)).median() for each in (judge, forger)]
+    if any(now > limits.won * start for now, start in zip(late, starts, strict=True)):
+        return
+    yield unbalanced_loss_parts.finding(
+        f"Both players win: {judge.key} went from {number(starts[0])} to {number(late[0])} and {forger.key} from "
+        f"{number(starts[1])} to {number(late[1])}. In a game one loses what the other wins: the generator is paid for "
+        "being found out, or is not judged by this discriminator.",
+        first_step=max(since_below(judge, limits.won * starts[0]), since_below(forger, limits.won * starts[1])),
+        last_step=judge.last_step,
+        confidence=0.9,
+        evidence={"discriminator": [starts[0], late[0]], "generator": [starts[1], late[1]]},
+        series=[judge.key, forger.key],
+        could_also_be=("Two networks that learn two tasks, and are no players at all.",),
+        try_=(
+            "Train the generator on the label of real samples: bce(critic(fake), ones).",
+            "Look at ten samples side by side with real ones.",
+        ),
+    )
 
 
 def _one_wins(run: Run, judge: Series, forger: Series, limits: Limits) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ never exceeded `luck` times that of a guess among ten classes or more, both may 
 in that last third. The same goes for a network that is too narrow by its build: where all that it knows of an example
 passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level. There the
 gap need only be smaller than the training loss: most of what is wrong is then wrong on the training data as well.
+Where nothing was evaluated, the training loss alone tells it, as long as no more than `late` of its progress came late.
 
 Or by a comparison: a linear model, or a look-up of the nearest neighbours, was fitted to a few hundred examples of the
 run's own batches and tried on others (`simple_models`). The network has settled, and on the very examples that it
@@ -68,6 +69,7 @@ class Limits:
     evaluations: int = 6  # of the validation loss: two for each third
     flat: float = 0.67  # of the run: the last third is looked at
     crept: float = 0.1  # of all progress: at that pace a third of a run more wins next to nothing
+    late: float = 0.25  # the same, of a network that is too narrow: it creeps on for long and cannot arrive
     luck: float = 2.5  # times one over the number of classes: knowing which classes are frequent brings about as much
     gap: float = 0.1  # of the level: no more than the gap of a good run
     ignorant: float = 0.75  # of the chance level, as for stalled-loss
@@ -91,6 +93,9 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     losses = [each.finite() for each in validation_losses(run)]
     validation = next((each for each in losses if len(each) >= limits.evaluations), None)
     if validation is None:
+        if not losses and (alone := _narrow_alone(run, training, limits)) is not None:
+            yield alone
+            return
         raise NotEnough(f"{limits.evaluations} evaluations")
     blocks = in_blocks(training, most=limits.fewest), in_blocks(validation, most=limits.fewest)
     flat = all(flat_since(each) <= limits.flat * len(each) for each in blocks)
@@ -169,6 +174,28 @@ def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
             Advice("Take out dropout, weight decay and augmentation, and see if the loss falls.", REGULARISATION, -1),
             raise_learning_rate(run, training.last_step, by=3),
         ],
+    )
+
+
+def _narrow_alone(run: Run, training: Series, limits: Limits) -> Finding | None:
+    """A network that is built too narrow for its classes shows in its training loss alone."""
+    chance, now = known_chance(run.config), outline(training).now
+    if chance is None or chance.classes < limits.classes or run.steps < limits.trained:
+        return None
+    if _won_late(in_blocks(training, most=limits.fewest), limits) > limits.late or now < limits.unsolved * chance.level:
+        return None
+    narrow = _narrow(run, chance.classes)
+    if not narrow or now > limits.scale * chance.level:
+        return None
+    return underfitting.finding(
+        f"The loss is still {number(now)} ({percent(now / chance.level)} of a blind guess), {narrow}.",
+        first_step=training.first_step,
+        last_step=training.last_step,
+        confidence=0.8,
+        evidence={"training": now, "chance": chance.level},
+        series=[training.key, "lr"],
+        could_also_be=["gradients that do not reach the front of the network: compare the norms of its layers."],
+        try_=["Widen the narrowest layer: as many units as there are classes, at least."],
     )
 
 

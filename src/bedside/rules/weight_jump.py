@@ -11,9 +11,10 @@ edit by hand; what was learned may be gone with it.
 ## How it decides
 First by what no step can do: the norm of a layer changed by more than the step was long, or the step was many times
 longer than any before it though the gradient it should have followed was not. At most `once` in a run: what happens
-often is done on purpose. Otherwise, after the first `start` of the run, a change of more than `large` of the whole norm
-between neighbouring readings, and `habit` times the usual change. Jumps at a resume, and where another optimizer or
-another task begins, are expected. It is a warning when the loss suffers, a note when it does not.
+often is done on purpose. Otherwise, after the first `start` of the run, a change of more than `large` of the whole
+norm between neighbouring readings, beyond how far they drifted `lately`, and `habit` times the usual change. Jumps at
+a resume, and where another optimizer or another task begins, are expected. It is a warning when the loss suffers, a
+note when it does not.
 
 ## When it is wrong
 Methods that change weights on purpose: pruning, growing, averaging, resetting layers.
@@ -57,6 +58,7 @@ from bedside.wording import count, listed, number
 class Limits:
     large: float = 0.1  # of the norm in one step; see oversized-update
     habit: float = 30.0  # times the usual change
+    lately: int = 3  # readings before it, which show how fast the weights drift
     start: float = 0.1  # of the run, left out: first steps are large
     worse: float = 0.2  # of the loss before: it suffered
     readings: int = 50  # the usual change is their median
@@ -169,6 +171,7 @@ def _jump(run: Run, norms: Series, limits: Limits) -> int | None:
     change = np.abs(np.diff(values)) / np.maximum(values[:-1], 1e-30)
     usual = float(np.median(change))
     gaps = np.diff(norms.steps)
+    drift = change / gaps  # per step
     early = norms.first_step + limits.start * (norms.last_step - norms.first_step)
     resumes = {event.step for event in run.events_of("resume")}
     for index in np.argsort(-change):
@@ -176,6 +179,9 @@ def _jump(run: Run, norms: Series, limits: Limits) -> int | None:
             break
         if norms.steps[index + 1] < early or gaps[index] > 2 * np.median(gaps):
             continue  # between readings far apart a drift looks like a jump
+        lately = drift[max(0, index - limits.lately) : index]
+        if len(lately) and change[index] - gaps[index] * float(np.median(lately)) < limits.large:
+            continue  # as fast as before, and the readings are further apart
         if task_changed(run, int(norms.steps[index + 1])):
             continue
         if not any(int(norms.steps[index]) < step <= int(norms.steps[index + 1]) for step in resumes):

@@ -11,8 +11,8 @@ reward or of an advantage, a loss that is maximised, labels of a metric that wer
 ## How it decides
 For every logged metric of which it is known which way is better (losses apart): the last quarter is below the first
 readings by `lost` of them (a reward, which has no natural zero, by `reward_lost`; an error rate is above them by
-`grown`) and by `noise` of the metric's own noise, it is within `near` of the lowest it ever was, and no stretch in
-between was above the first readings by more than noise.
+`grown`) and by `noise` of the metric's own noise, it has won back less than `recovered` of what it had lost, and no
+stretch in between was above the first readings by more than `near` of the fall.
 
 ## When it is wrong
 Tasks that get harder on the way (a curriculum, self-play); an accuracy that a lopsided data set gave away for nothing.
@@ -57,7 +57,8 @@ class Limits:
     grown: float = 1.0  # of the first level of an error rate: twice as many errors
     reward_lost: float = 0.15  # of the first level: a reward has no natural zero, and any that is at its worst is wrong
     noise: float = 4.0  # σ of one reading
-    near: float = 0.15  # of all it ever moved by, above the lowest: it has not recovered
+    recovered: float = 1 / 3  # of what it had lost: a metric that is on its way back has more, sooner or later
+    near: float = 0.15  # of the fall, above the first readings
     first: float = 0.1  # of the readings make the first level
 
 
@@ -102,6 +103,6 @@ def _fell(series: Series, limits: Limits) -> tuple[float, float] | None:
     lost = limits.reward_lost if is_reward(series.vital) else limits.lost if sign > 0 else limits.grown
     if drop < lost * abs(first) or drop <= limits.noise * curve.noise:
         return None
-    if last > lowest + limits.near * (first - lowest) or highest > first + limits.near * drop:
+    if last > lowest + limits.recovered * (first - lowest) or highest > first + limits.near * drop:
         return None
     return sign * first, sign * last

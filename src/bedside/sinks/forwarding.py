@@ -24,8 +24,8 @@ from bedside.finding import Finding
 from bedside.record.histograms import KIND, Histogram
 from bedside.record.missing import is_missing
 from bedside.record.run import Event, Key
-from bedside.sinks.outer_names import outer_name
 from bedside.sinks.sink import Ending, Sink
+from bedside.sinks.tracker_names import tracker_name
 
 SHARE = 0.02  # of the run's time that one sink's calls may take
 WAITING = 1000  # batches of numbers in the queue; a batch is what one flush of the monitor writes
@@ -87,7 +87,7 @@ class Forwarding:
         self._put(lambda: self._take_rows(tuple(columns), list(steps), table), table.size)
 
     def metric(self, step: int, vital: str, value: float, owner: str = "") -> None:
-        name = outer_name(vital, owner, logged=True)
+        name = tracker_name(vital, owner, logged=True)
         if name is not None:
             self._put(lambda: self._take(step, {name: float(value)}, at_once=True), 1)
 
@@ -150,7 +150,7 @@ class Forwarding:
     # What the thread does.
 
     def _take_rows(self, columns: Sequence[Key], steps: Sequence[int], values: NDArray[np.float64]) -> None:
-        named = [(at, outer_name(*key), bool(key[1])) for at, key in enumerate(columns)]
+        named = [(at, tracker_name(*key), bool(key[1])) for at, key in enumerate(columns)]
         kept = [(at, name, owned) for at, name, owned in named if name is not None]
         there = ~is_missing(values)
         for row, step in enumerate(steps):

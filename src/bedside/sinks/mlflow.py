@@ -12,7 +12,7 @@ from bedside.finding import Finding
 from bedside.sinks.sink import Ending, Sink, advice, as_yaml, needs
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")  # in the name of a metric
-LONGEST_TAG = 5000  # characters
+MAX_TAG_LENGTH = 5000  # characters
 
 
 class MLflow(Sink):
@@ -56,7 +56,7 @@ class MLflow(Sink):
 
     def finding(self, step: int, finding: Finding) -> None:
         text = f"{finding.name}, step {step}: {advice(finding)}"
-        self._client.set_tag(self._run_id, f"bedside.{finding.code}", text[:LONGEST_TAG])
+        self._client.set_tag(self._run_id, f"bedside.{finding.code}", text[:MAX_TAG_LENGTH])
 
     def close(self, ending: Ending) -> None:
         self._client.set_tag(self._run_id, "bedside.verdict", ending.verdict)

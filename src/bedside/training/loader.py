@@ -18,11 +18,11 @@ from torch.utils.data import DataLoader
 
 from bedside.errors import BadOption
 from bedside.training.batches import map_tensors
-from bedside.training.saved import PLAIN, Memo, Restore, save
+from bedside.training.saved_values import PLAIN, Memo, Restore, save
 
 PARTS = ("dataset", "sampler", "batch_sampler", "generator")  # of a loader, which may hold a position of their own
 DEPTH = 4  # a batch sampler holds a sampler, a subset holds a data set, …
-LONGEST_LIST = 1_000_000  # entries: an order of examples is copied, a data set in a list of lists is not
+MAX_LIST_LENGTH = 1_000_000  # entries: an order of examples is copied, a data set in a list of lists is not
 
 _SOURCES = (torch.Generator, random.Random, np.random.RandomState, np.random.Generator)
 
@@ -141,6 +141,6 @@ def _attributes(part: Any, saved: dict[str, Restore], names: set[str]) -> Restor
 def _is_small(value: Any) -> bool:
     if isinstance(value, PLAIN):
         return True
-    if isinstance(value, list) and len(value) <= LONGEST_LIST:
+    if isinstance(value, list) and len(value) <= MAX_LIST_LENGTH:
         return all(isinstance(each, PLAIN) for each in value)
     return False

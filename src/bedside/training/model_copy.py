@@ -12,9 +12,9 @@ or, where more than an answer is wanted::
 
 The copy is deep: parameters, buffers, plain attributes, generators and containers are its own, and so are the
 arguments of `answers`. Random numbers of torch, numpy and Python go on afterwards as if nothing had happened, and so
-does what the model's code reaches outside of it, as far as that can be found (`reach.py`). A model that cannot be
-copied without risk is not copied: `NotCopied` says why, in words that finish "not examined: ". What remains possible is
-what no copy can prevent: a print, a file, a message to somebody else.
+does what the model's code reaches outside of it, as far as that can be found (`shared_state.py`). A model that cannot
+be copied without risk is not copied: `NotCopied` says why, in words that finish "not examined: ". What remains possible
+is what no copy can prevent: a print, a file, a message to somebody else.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from torch.nn.modules import module as torch_modules
 
 from bedside.errors import pass_on_interrupts
 from bedside.training.free_memory import free_memory
-from bedside.training.held import Held, held_by
+from bedside.training.object_contents import Held, held_by
 from bedside.training.random_state import save_random_state
-from bedside.training.reach import OutOfReach, save_reachable
+from bedside.training.shared_state import OutOfReach, save_reachable
 
 HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 

@@ -24,7 +24,7 @@ from torch.nn.parameter import is_lazy
 from bedside.errors import BadModel
 from bedside.training.loader import save_loader
 from bedside.training.random_state import save_random_state
-from bedside.training.saved import Memo, Restore, save
+from bedside.training.saved_values import Memo, Restore, save
 
 
 class Preserved:

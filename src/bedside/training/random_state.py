@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bedside.training.saved import Restore
+from bedside.training.saved_values import Restore
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bedside.errors import BadModel, BadOption
 from bedside.training.forward import BatchLoss, Forward, LossFunction, device_of
 from bedside.training.loader import Batches
 
-USUAL, FEWEST_NORMS = 50, 5  # steps whose median norm is the usual one, and how many it takes to know it
+USUAL, MIN_NORMS = 50, 5  # steps whose median norm is the usual one, and how many it takes to know it
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Training:
         """Whether this step's gradient is not finite, or far beyond what the last steps had."""
         gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
         norm = float(torch.nn.utils.get_total_norm(gradients))
-        usual = statistics.median(self._norms[-USUAL:]) if len(self._norms) >= FEWEST_NORMS else math.inf
+        usual = statistics.median(self._norms[-USUAL:]) if len(self._norms) >= MIN_NORMS else math.inf
         if math.isfinite(norm) and norm <= times * usual:
             self._norms.append(norm)
             return False

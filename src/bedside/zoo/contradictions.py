@@ -6,12 +6,14 @@ Used by the tests on small runs, and by `benchmarks/calibration.py` on everythin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from bedside.finding import Advice, Diagnosis, Severity
 
 RATE = re.compile(r"learning rate from (\S+) to about (\S+?)\.$")
 CHECKPOINT = re.compile(r"checkpoint from before step (\d+)")
+SINCE = re.compile(r"since (?:step|epoch) (\d[\d,]*)")
 LOWEST, HIGHEST = 1e-7, 1.0  # learning rates that anybody would type
 FIRST_CHECKPOINT = 10  # steps
 LIKELY = 0.5
@@ -21,7 +23,8 @@ AGREE = {"silent-overfitting": "learned-by-heart"}  # two questions, one answer
 
 def contradictions(diagnosis: Diagnosis) -> list[str]:
     """What this report says against itself, in words; an empty list for all that are well."""
-    return [*_verdict(diagnosis), *_advice(diagnosis), *_numbers(diagnosis), *_questions(diagnosis)]
+    checks = (_verdict, _story, _twice, _dates, _advice, _numbers, _questions)
+    return [each for check in checks for each in check(diagnosis)]
 
 
 def _verdict(diagnosis: Diagnosis) -> Iterator[str]:
@@ -38,6 +41,43 @@ def _verdict(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"healthy, but probably {top.name}"
         if diagnosis.verdict == "sick" and top.test is None and top.weight > LIKELY:
             yield f"sick, but probably {top.name}"
+
+
+def _story(diagnosis: Diagnosis) -> Iterator[str]:
+    """One finding is told first, and what is said to have caused another was found as well."""
+    primary = [each for each in diagnosis.findings if each.primary]
+    if diagnosis.at_least(Severity.WARNING) and len(primary) != 1:
+        yield f"{len(primary)} primary findings"
+    if primary and diagnosis.findings[0] is not primary[0]:
+        yield f"{primary[0].name} is primary and not told first"
+    codes = {each.code for each in diagnosis.findings}
+    for each in diagnosis.findings:
+        if not set(each.causes) <= codes:
+            yield f"{each.name} is caused by what was not found: {', '.join(sorted(set(each.causes) - codes))}"
+
+
+def _twice(diagnosis: Diagnosis) -> Iterator[str]:
+    """The same finding, advice or question more than once."""
+    places = Counter(each.key for each in diagnosis.findings)
+    yield from (f"found twice: {' '.join((code, *where))}" for (code, where), times in places.items() if times > 1)
+    messages = Counter(each.message for each in diagnosis.findings)
+    yield from (f"said twice: {message}" for message, times in messages.items() if times > 1)
+    for each in diagnosis.findings:
+        if len(set(each.try_)) < len(each.try_):
+            yield f"{each.name} gives the same advice twice"
+    questions = Counter(each.question for each in diagnosis.differential)
+    yield from (f"asked twice: {question}" for question, times in questions.items() if times > 1)
+
+
+def _dates(diagnosis: Diagnosis) -> Iterator[str]:
+    """An onset that lies outside the run, after its end, or is another one in the sentence than in the data."""
+    for each in diagnosis.findings:
+        if not 0 <= each.first_step <= max(each.last_step, 0):
+            yield f"{each.name} begins at {each.first_step} and ends at {each.last_step}"
+        onset = SINCE.search(each.message)
+        known = {each.first_step, *(value for value in each.evidence.values() if isinstance(value, int))}
+        if onset and int(onset[1].replace(",", "")) not in known:
+            yield f"{each.name} is dated {each.first_step}, and says: {each.message}"
 
 
 def _advice(diagnosis: Diagnosis) -> Iterator[str]:

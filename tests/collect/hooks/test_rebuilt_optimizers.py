@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.collect.models import CASES
-from tests.collect.obvious import norm
+from tests.collect.slow_reference import norm
 from tests.collect.watched import recorded
 from torch.nn import functional as F
 

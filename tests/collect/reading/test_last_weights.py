@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from tests.collect.obvious import norm
+from tests.collect.slow_reference import norm
 from tests.collect.watched import watched
 from torch import nn
 

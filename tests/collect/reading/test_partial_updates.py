@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests.collect.models import CASES
-from tests.collect.obvious import norm, owners
+from tests.collect.slow_reference import norm, owners
 from torch.nn import functional as F
 
 import bedside

@@ -8,7 +8,7 @@ from bedside.collect.sampling.budget import (
     ALARM_SHARE,
     FAST_STEP_SECONDS,
     MOMENTS_GROUP,
-    MOST_UNTIMED,
+    MAX_UNTIMED,
     QUICK_START_INTERVALS,
     RECENT_READS,
     UNTIMED_FACTOR,
@@ -120,7 +120,7 @@ def test_what_no_timer_sees_shows_in_steps_that_were_not_observed():
     assert budget.untimed_factor == pytest.approx(1.2)
     for number in range(0, 4 * RECENT_READS, 2):
         budget.fast_steps_took(number, 1, 1e-3, usual=1e-3)
-    assert budget.untimed_factor == MOST_UNTIMED, "whatever it was, it was not ours"
+    assert budget.untimed_factor == MAX_UNTIMED, "whatever it was, it was not ours"
 
 
 def test_work_that_is_done_once_waits_until_the_run_is_long_enough_for_it():

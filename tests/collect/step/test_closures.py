@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.collect.obvious import norm
+from tests.collect.slow_reference import norm
 from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.collect.models import CASES
-from tests.collect.obvious import Obvious
+from tests.collect.slow_reference import Obvious
 from tests.collect.watched import watched
 from torch import nn
 from torch.nn import functional as F

@@ -50,3 +50,24 @@ def test_another_unit_is_recognised(tmp_path):
 
 def test_losses_of_training_do_not_count(tmp_path):
     assert not seen(tmp_path, lambda m, y: None, [], F.cross_entropy)
+
+
+def test_the_last_batch_and_the_examples_are_counted_besides(tmp_path):
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        F.cross_entropy(model(torch.randn(8, 4)), torch.randint(0, 3, (8,))).backward()
+        optimizer.step()
+        with torch.no_grad():
+            for size in (30, 6):
+                answers = model(torch.randn(size, 4))
+                labels = answers.argmax(1)
+                F.cross_entropy(answers, (labels + (size == 30)) % 3)
+
+    run = watched(model, optimizer, tmp_path, body, steps=3)
+    told = run.events_of("evaluation_answers")[0].data
+    assert (told["calls"], told["rows"], told["examples"]) == (2, 36, 36)
+    assert (told["last_right"], told["last_examples"]) == (1.0, 6)
+    assert told["right"] == pytest.approx(6 / 36)

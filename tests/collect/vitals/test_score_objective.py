@@ -67,6 +67,21 @@ def test_it_is_recorded_and_the_loss_is_not_advised_on(tmp_path):
     assert watched(critic, optimizer, tmp_path, body, 60).config["objective"] == "score"
 
 
+def test_a_critic_that_takes_its_steps_first_does_not_hide_the_generators_objective(tmp_path):
+    torch.manual_seed(0)
+    generator, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(generator.parameters(), lr=0.01)
+
+    def body(step, monitor):
+        for _ in range(5):
+            critic(generator(torch.randn(8, 3)).detach()).square().mean().backward()
+        optimizer.zero_grad()
+        (-critic(generator(torch.randn(8, 3))).mean()).backward()
+        optimizer.step()
+
+    assert watched(generator, optimizer, tmp_path, body, 30).config["objective"] == "score"
+
+
 def test_gradients_that_another_models_backward_finds_are_not_said_to_be_left(tmp_path):
     torch.manual_seed(0)
     generator, critic = nn.Linear(3, 2), nn.Linear(2, 1)

@@ -41,3 +41,10 @@ def test_an_evaluation_of_both_parts_has_forwards_without_a_hit(tmp_path):
     other = torch.randn(64, 10)
     told = looks(tmp_path, lambda training: [training, other])
     assert (told[-1]["forwards"], told[-1]["hits"]) == (2, 1)
+
+
+def test_copies_within_an_evaluation_excuse_whole_numbers_only(tmp_path):
+    told = looks(tmp_path, lambda training: [torch.cat([training, training])])
+    assert told[-1]["repeated"] == 0
+    whole = torch.arange(320.0).view(32, 10)
+    assert looks(tmp_path / "whole", lambda training: [torch.cat([whole, whole])])[-1]["repeated"] == 32

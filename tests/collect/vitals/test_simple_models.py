@@ -72,3 +72,17 @@ def test_words_are_counted():
     linear, _, guess, examples = tried(features(tokens), labels, 4).tolist()
     assert linear < 0.6 * guess
     assert examples == 100
+
+
+def test_one_large_batch_stands_for_all_and_a_loss_by_hand_is_read(tmp_path):
+    x = torch.randn(1400, 5)
+    y = x.sum(1, keepdim=True)
+    order = y.flatten().argsort()  # sorted, as files are
+
+    run, _ = run_of(tmp_path, nn.Linear(5, 1), lambda step: (x[order], y[order]), lambda a, b: ((a - b) ** 2).mean())
+    simple = run.config["simple_models"]
+    assert simple["examples"] == 128
+    assert simple["linear"] < 0.05 * simple["guess"]
+    assert simple["guess"] == pytest.approx(float(y.var()), rel=0.5)
+    assert run.config["target_variance"] == pytest.approx(float(y.var(correction=0)), rel=1e-4)
+    assert len(run.series("fit_error"))

@@ -32,6 +32,24 @@ def test_a_third_of_the_run_without_a_better_evaluation_is_a_question_and_a_fift
     assert asked(flat_for(0.22)) is None
 
 
+@pytest.mark.parametrize(("evaluations", "enough"), [(6, False), (7, True)])
+def test_fewer_than_seven_evaluations_are_no_question(evaluations, enough):
+    validation = np.r_[2.0, np.full(evaluations - 1, 1.0)]
+    assert (asked(validation) is not None) is enough
+
+
+@pytest.mark.parametrize(("name", "question"), [("diverging-loss", False), ("overfitting", True)])
+def test_a_run_that_fell_apart_is_not_flat(name, question):
+    found = Finding("XYZ101", name, Severity.ERROR, "It is so.", 0.9, 10, 20)
+    assert (flat_part(a_run(loss=TRAINING, val_loss=flat_for(0.45)), [found]) is not None) is question
+
+
+def test_a_gap_is_only_known_between_losses():
+    loss, score = asked(flat_for(0.45)), flat_part(a_run(loss=TRAINING, val_accuracy=1 - 0.5 * flat_for(0.45)), [])
+    assert loss.gap == pytest.approx(0.0, abs=0.01)
+    assert math.isnan(score.gap)
+
+
 @pytest.mark.parametrize(("rise", "flat"), [(0.2, True), (0.5, False)])
 def test_a_rise_that_nobody_calls_flat_is_no_question(rise, flat):
     validation = np.r_[4.0, 1.0, 1.0, np.linspace(1.0, 1.0 + rise, 17)]
@@ -59,6 +77,24 @@ def test_a_score_that_wins_a_fifth_of_what_was_left_shows_that_it_goes_on(rises,
 def test_a_score_that_rose_by_chance_does_not():
     score = np.r_[0.1, 0.3, 0.4, 0.5 + 0.15 * WIGGLE[:17] + np.linspace(0, 0.15, 17)]
     assert asked(np.r_[3.0, 2.0, 1.5, np.full(17, 1.0)], val_accuracy=score) is not None
+
+
+@pytest.mark.parametrize(("dip", "since_start"), [(0.003, True), (0.04, False)])
+def test_nothing_after_the_first_flat_evaluation_was_clearly_better_than_it(dip, since_start):
+    """A curve that sinks and comes back is as high as before, and yet it had improved meanwhile."""
+    bowl = np.r_[np.linspace(1.0, 1.0 - dip, 7), np.linspace(1.0 - dip, 1.0, 24)[1:]]
+    facts = asked(np.r_[1.5, bowl])
+    lowest = round((1 + 6) / 31 * 400)
+    assert (facts.since < 40) is since_start
+    assert facts.since <= lowest + 14  # one evaluation
+
+
+@pytest.mark.parametrize(("wiggles", "since_start"), [(2.0, True), (6.0, False)])
+def test_a_lucky_evaluation_within_the_noise_does_not_count_as_better(wiggles, since_start):
+    validation = np.r_[2.0, 1.5, 1.0, 1.0 + 0.01 * WIGGLE]
+    validation[[6, 12]] = 1.0 - 0.01 * wiggles
+    facts = asked(validation)
+    assert (facts.since < 90) is since_start
 
 
 # Signs. Training falls from 2.0 to `level` at evaluation 5 of 20, and by `falls` of 2.0 from there on.
@@ -119,6 +155,8 @@ SIGNS = {
         {"falls": 0.15},
         {"falls": 0.03},
     ),
+    "training falls, a plateau": ("plateau", -STRONG, "went on falling", {"falls": 0.35}, {"falls": 0.15}),
+    "training is flat, a plateau": ("plateau", HINT, "is flat too", {"falls": 0.03}, {"falls": 0.07}),
     "training is flat": ("normal-convergence", STRONG, "is flat too", {"falls": 0.03}, {"falls": 0.07}),
     "nowhere to fall": ("normal-convergence", STRONG, "is flat too", {"gap": 0.08}, {"gap": 0.12}),
     "far above": ("silent-overfitting", STRONG, "far above training", {"gap": 0.35}, {"gap": 0.25}),
@@ -175,6 +213,13 @@ def test_a_validation_that_gets_worse_speaks_of_learning_by_heart():
     every = signs(with_these({"rises": True}))
     assert shown(every, "silent-overfitting", STRONG, "validation gets worse")
     assert shown(every, "normal-convergence", -HINT, "validation gets worse")
+
+
+@pytest.mark.parametrize(("lost", "kept"), [(0.02, True), (0.08, False)])
+def test_a_score_as_good_as_ever_speaks_against_learning_by_heart(lost, kept):
+    accuracy = np.r_[0.4, 0.6, 0.8, np.full(14, 0.9), np.full(3, 0.9 - lost)]
+    every = signs(a_run(loss=TRAINING, val_loss=RISES, val_accuracy=accuracy))
+    assert shown(every, "silent-overfitting", -STRONG, "as good as ever") is kept
 
 
 def test_seven_losses_before_the_rate_went_tell_whether_it_was_still_falling():

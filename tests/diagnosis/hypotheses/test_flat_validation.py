@@ -151,3 +151,9 @@ def test_a_level_of_a_blind_guess_speaks_for_a_plateau():
     run = {"loss": noisy([2.3026] * 400, 0.001), "val_loss": blind, "config": {"num_classes": 10}}
     assert any("blind guess" in each for each in answer("plateau", **run).speaks_for)
     assert any("blind guess" in each for each in answer("normal-convergence", **run).speaks_against)
+
+
+def test_does_not_ask_where_no_training_loss_tells_what_went_on_meanwhile():
+    flat = {"loss": [1.0 - 0.004 * i for i in range(200)], "val_loss": [0.6, 0.5] + [0.42, 0.421] * 12}
+    assert flat_validation(a_run(**flat), []) is not None
+    assert flat_validation(a_run(**flat, config={"loss_falls": False}), []) is None

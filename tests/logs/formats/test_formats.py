@@ -130,7 +130,7 @@ def test_an_mlflow_database_whose_metrics_are_a_view_of_endless_rows_ends(tmp_pa
 
 
 def test_a_zip_bomb_is_cut_off(tmp_path, monkeypatch):
-    monkeypatch.setattr("bedside.logs.formats.comet.MOST_BYTES", 2**20)
+    monkeypatch.setattr("bedside.logs.formats.comet.MAX_BYTES", 2**20)
     path = tmp_path / "comet.zip"
     message = {"type": "metric_msg", "payload": {"metric": {"metricName": "loss", "metricValue": 1.0, "step": 1}}}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -390,6 +390,43 @@ def test_a_history_of_splits_and_of_different_lengths(tmp_path):
     assert run.series("val/loss").steps.tolist() == [9, 19, 29, 39]
     path.write_text(json.dumps({"loss": [3, 2, 1], "val_loss": [4, 3]}))
     assert load(path).series("val/loss").steps.tolist() == [0, 1]
+
+
+def test_a_history_with_settings_names_and_times_beside_its_lists(tmp_path):
+    path = tmp_path / "training_history.json"
+    lists = {"train_loss": [9 - i / 10 for i in range(40)], "val_loss": [9.5 - i / 10 for i in range(40)]}
+    before = {
+        "timestamp": "2026-04-18",
+        "img_size": 112,
+        "config": {"lr": 0.1},
+        "classes": ["a"] * 100,
+        "starts": [0, 15],
+    }
+    path.write_text(json.dumps({**before, **lists, "test_acc": 77.0}, indent=2))
+    run = load(path)
+    assert (run.format, len(run.loss), len(run.series("val/loss"))) == ("keras", 40, 40)
+    assert not any("different lengths" in note for note in run.notes)
+
+
+def test_a_history_whose_first_lists_are_scores(tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps({"accuracy": [0.1234567] * 900, "loss": [0.5] * 900}, indent=2))
+    assert len(load(path).loss) == 900
+
+
+def test_a_list_with_the_history_of_every_fit(tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps([{"loss": [9 - i], "val_loss": [9.5 - i]} for i in range(9)]))
+    run = load(path)
+    assert run.format == "json"
+    assert run.loss.values.tolist() == list(range(9, 0, -1))
+    assert run.series("val/loss").values[0] == 9.5
+
+
+def test_records_that_hold_lists_stay_records(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps({"step": i, "loss": 9 - i, "losses": [1.0, 2.0]}) for i in range(9)))
+    assert load(path).loss.values.tolist() == list(range(9, 0, -1))
 
 
 GERMAN = "Epoche;Verlust;Validierungsverlust;Genauigkeit\n0;2,31;2,40;0,1\n1;1,90;2,10;0,25\n"

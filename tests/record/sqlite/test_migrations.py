@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bedside
 from bedside.errors import NotARun
 from bedside.record.run import Parameter
 from bedside.record.sqlite import migrations as versions
@@ -26,6 +28,26 @@ def a_run_of_version(version: int, run_dir: Path) -> Path:
 @pytest.fixture
 def old_run(tmp_path: Path) -> Path:
     return a_run_of_version(1, tmp_path)
+
+
+def a_watched_run_of_version_3(run_dir: Path) -> Path:
+    """Eighty watched steps of a small classifier, an input of which is NaN at step 60, written by bedside 0.1.0."""
+    kept = (Path(__file__).parent / "version_3.sqlite.gz").read_bytes()
+    (run_dir / "rank0.sqlite").write_bytes(gzip.decompress(kept))
+    return run_dir
+
+
+def test_a_watched_run_of_version_3_opens_and_gives_the_diagnosis_that_it_gave(tmp_path: Path) -> None:
+    run_dir = a_watched_run_of_version_3(tmp_path)
+    run = open_run(run_dir)
+    assert (run.steps, len(run.loss), run.finished) == (80, 80, True)
+    assert np.isfinite(run.loss.values).sum() == 60
+    assert run.series("grad_norm", "2").values[0] == pytest.approx(1.69074, rel=1e-5)
+    answer = bedside.diagnose(run_dir)
+    assert answer.verdict == "sick"
+    assert answer.primary is not None
+    assert (answer.primary.code, answer.primary.first_step) == ("DAT101", 60)
+    assert {each.code for each in answer.findings} >= {"NUM101", "NUM102", "NUM103"}
 
 
 def schema(path: Path) -> dict[str, list[tuple[object, ...]]]:

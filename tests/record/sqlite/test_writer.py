@@ -136,6 +136,15 @@ def test_a_run_knows_whether_it_finished(tmp_path: Path, finished: bool | None) 
     store.close(finished)
     store.close(True)  # the first word counts
     assert open_run(tmp_path).finished is finished
+    assert open_run(tmp_path).ended
+
+
+def test_a_run_that_is_still_written_has_not_ended(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    assert not open_run(tmp_path).ended
+    store.close(None)
+    Store.resume(tmp_path)
+    assert not open_run(tmp_path).ended
 
 
 def test_a_finished_run_is_one_plain_file(tmp_path: Path) -> None:
@@ -299,8 +308,8 @@ def test_steps_that_come_late_or_again_find_their_place(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_a_commit_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "MOST_BYTES_IN_A_BLOCK", 100)
-    monkeypatch.setattr(blocks_module, "MOST_BYTES_IN_A_BLOCK", 100)
+    monkeypatch.setattr(store_module, "MAX_BYTES_IN_A_BLOCK", 100)
+    monkeypatch.setattr(blocks_module, "MAX_BYTES_IN_A_BLOCK", 100)
     store = Store.create(tmp_path)
     scalars = store.declare("scalars", LOSS_AND_LR, "f8")
     write(store, scalars, 0, np.ones((20, 2)))

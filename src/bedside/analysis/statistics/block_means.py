@@ -10,9 +10,9 @@ from bedside.analysis.statistics.noise import autocorrelation_time, noise_level
 from bedside.record.median import median, medians
 from bedside.record.series import Series, Steps, Values
 
-FEWEST_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory looks like the curve's own shape anyway
+MIN_BLOCKS = 8  # with fewer no trend is beyond chance; longer memory looks like the curve's own shape anyway
 MEMORY = 1.5  # readings of autocorrelation time: white noise is estimated below it
-MOST_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
+MAX_BLOCKS = 40  # Kendall on 40 sees a fall of one noise level over the curve; more only costs time
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Blocks:
         return noise_level(self.means)
 
 
-def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = None) -> Blocks:
+def in_blocks(series: Series, *, most: int = MAX_BLOCKS, size: int | None = None) -> Blocks:
     """The finite readings of `series` in at most `most` blocks; `size` fixes the readings in a block instead.
 
     A block is two autocorrelation times long or longer, as long as that leaves eight of them. Blocks hold equally many
@@ -49,7 +49,7 @@ def in_blocks(series: Series, *, most: int = MOST_BLOCKS, size: int | None = Non
     if size is None:
         memory = autocorrelation_time(finite.values)
         independent = int(np.ceil(2 * memory)) if memory > MEMORY else 1
-        size = max(-(-n // most), min(independent, n // FEWEST_BLOCKS))
+        size = max(-(-n // most), min(independent, n // MIN_BLOCKS))
     size = max(1, min(size, n))
     starts = np.arange(n % size, n, size)
     starts[0] = 0

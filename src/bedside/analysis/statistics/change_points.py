@@ -11,7 +11,7 @@ from bedside.analysis.statistics.noise import mad, noise_level
 from bedside.record.series import Values
 
 ONE_IN_A_HUNDRED = 2.6  # standard errors above the law of the iterated logarithm: the 99 % quantile of one split
-FEWEST_READINGS = 3  # readings on either side: two could be one wild reading and its neighbour
+MIN_READINGS = 3  # readings on either side: two could be one wild reading and its neighbour
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def level_shift(before: Values, after: Values) -> Shift:
 
 
 def change_points(
-    values: Values, *, sigma: float | None = None, threshold: float | None = None, fewest: int = FEWEST_READINGS
+    values: Values, *, sigma: float | None = None, threshold: float | None = None, fewest: int = MIN_READINGS
 ) -> list[int]:
     """Indices at which a new level begins, in order.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-MOST_CONFIDENCE = 0.99  # a curve alone never proves a cause
+MAX_CONFIDENCE = 0.99  # a curve alone never proves a cause
 
 
-def how_sure(value: float, limit: float, most: float = MOST_CONFIDENCE) -> float:
+def how_sure(value: float, limit: float, most: float = MAX_CONFIDENCE) -> float:
     """One half at the limit, three quarters at twice the limit, nine tenths at five times, never certain."""
     if limit <= 0 or math.isinf(value):
         return most

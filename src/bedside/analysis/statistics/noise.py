@@ -13,9 +13,9 @@ from bedside.record.series import Values
 MAD_TO_SIGMA = 1.4826  # of a normal distribution: σ = 1.4826 · MAD
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution: σ = √(π/2) · mean absolute deviation
 KNOTS = 8  # the slow shape taken out before looking for memory: enough for a curve, too few for its noise
-FEWEST_WITH_MEMORY = 8  # readings of a quarter: fewer have no autocorrelation to speak of
+MIN_WITH_MEMORY = 8  # readings of a quarter: fewer have no autocorrelation to speak of
 WILD, RESIDUAL = 5.0, 3.0  # σ of the readings, and of what is left without the slope: what is further out is pulled in
-FEWEST_AT_A_KNOT = 5  # a median of five ignores two wild readings
+MIN_AT_A_KNOT = 5  # a median of five ignores two wild readings
 
 
 def mad(values: Values) -> float:
@@ -59,9 +59,9 @@ def autocorrelation_time(values: Values) -> float:
     outliers pulled in, so that neither a steep beginning, nor a bend, nor one spike looks like memory. Memory much
     longer than a tenth of the curve looks like its shape, and is underestimated.
     """
-    if len(values) < 3 * FEWEST_WITH_MEMORY:
+    if len(values) < 3 * MIN_WITH_MEMORY:
         return 1.0
-    parts = 4 if len(values) >= 16 * FEWEST_WITH_MEMORY else 1
+    parts = 4 if len(values) >= 16 * MIN_WITH_MEMORY else 1
     return median(np.array([_memory(part) for part in np.array_split(values, parts)]))
 
 
@@ -91,7 +91,7 @@ def _memory(values: Values) -> float:
 def _slow_shape(values: Values) -> Values:
     """Through medians of eighths; the first eighth is halved again and again, for that is where curves are steep."""
     eighth = len(values) / KNOTS
-    early = [eighth / 2**k for k in range(1, 20) if eighth / 2**k >= FEWEST_AT_A_KNOT]
+    early = [eighth / 2**k for k in range(1, 20) if eighth / 2**k >= MIN_AT_A_KNOT]
     edges = np.unique(np.r_[0, early, np.linspace(eighth, len(values), KNOTS)].astype(int))
     centres = (edges[:-1] + edges[1:] - 1) / 2
     medians = [median(values[a:b]) for a, b in pairwise(edges)]

@@ -15,7 +15,7 @@ from bedside.record.series import Series, Steps, Values
 PLACES = 400  # as fine as a plot on a screen; an onset is then refined on the readings themselves
 WINDOW = 5  # places in a running median: two wild ones in a row do not move it
 LAST = 0.05  # of the readings make "now": short enough to notice an end that went wrong
-FEWEST_NOW, MOST_NOW = 3, 10  # readings: the median of three ignores one; ten are as good as a hundred, and sooner
+MIN_NOW, MAX_NOW = 3, 10  # readings: the median of three ignores one; ten are as good as a hundred, and sooner
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def outline(series: Series) -> Outline:
     else:
         steps, values = finite.steps, finite.values
     smooth = running_median(values, WINDOW if len(values) >= 3 * WINDOW else 3)
-    now = median(finite.values[-min(MOST_NOW, max(FEWEST_NOW, int(LAST * n))) :])
+    now = median(finite.values[-min(MAX_NOW, max(MIN_NOW, int(LAST * n))) :])
     start = max(float(finite.values[0]), float(smooth[0]))
     return Outline(steps, smooth, noise_level(finite.values), wander(finite.values), start, now)
 

@@ -13,7 +13,7 @@ from bedside.record.series import Values
 
 NEIGHBOURS = 21  # readings in the local median that gives the usual deviations
 TAIL = 0.95  # quantile of the usual deviations; a tail is measured, because batch noise is not normal
-LONGEST_TAIL = 4.0  # σ: the tail of double-exponential noise is at 2.9, of normal noise at 2
+MAX_TAIL = 4.0  # σ: the tail of double-exponential noise is at 2.9, of normal noise at 2
 FAR = 5.0  # usual tails: 8 σ of normal noise, and still once in 10⁵ readings of double-exponential noise
 BACK = 0.25  # of the height: a curve that has come down by three quarters is back
 PAST = 10  # readings before the excursion that give the level it left
@@ -44,7 +44,7 @@ def spikes(values: Values, *, positive: bool, skip: int = 0) -> list[Spike]:
     tail = float(np.quantile(deviations, TAIL))
     usual = MAD_TO_SIGMA * median(deviations)
     if usual > 0:  # slow returns of many excursions would make a tail of their own
-        tail = min(tail, LONGEST_TAIL * usual)
+        tail = min(tail, MAX_TAIL * usual)
     if tail <= 0:
         tail = 1e-9 * max(1.0, float(np.abs(scale).max()))
     before = medians(np.lib.stride_tricks.sliding_window_view(scale[:-1], PAST))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.statistics.block_means import MOST_BLOCKS, in_blocks
+from bedside.analysis.statistics.block_means import MAX_BLOCKS, in_blocks
 from bedside.record.series import Series, Values
 
-LONGEST_EXACT = 500  # all pairs of 500 points are 125 000 slopes; longer curves come as blocks
+MAX_EXACT_POINTS = 500  # all pairs of 500 points are 125 000 slopes; longer curves come as blocks
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Trend:
         return self.change < 0 and self.significant()
 
 
-def trend(series: Series, *, most: int = MOST_BLOCKS) -> Trend:
+def trend(series: Series, *, most: int = MAX_BLOCKS) -> Trend:
     """The trend of a series, on means of blocks longer than its memory."""
     blocks = in_blocks(series, most=most)
     if len(blocks) < 3:
@@ -60,8 +60,8 @@ def trend(series: Series, *, most: int = MOST_BLOCKS) -> Trend:
 def theil_sen(x: Values, y: Values) -> float:
     """The median slope over all pairs; up to 29 % of the points may be wild. Thinned evenly beyond 500 points."""
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if len(x) > LONGEST_EXACT:
-        chosen = np.linspace(0, len(x) - 1, LONGEST_EXACT).astype(int)
+    if len(x) > MAX_EXACT_POINTS:
+        chosen = np.linspace(0, len(x) - 1, MAX_EXACT_POINTS).astype(int)
         x, y = x[chosen], y[chosen]
     if len(x) < 2:
         return 0.0
@@ -73,8 +73,8 @@ def kendall(y: Values) -> tuple[float, float]:
     """Kendall's tau of `y` against its order, and the two-sided p-value of no trend (normal approximation, ties
     corrected). Meant for block means: raw readings remember each other and make p far too small."""
     y = np.asarray(y, np.float64)
-    if len(y) > LONGEST_EXACT:
-        y = y[np.linspace(0, len(y) - 1, LONGEST_EXACT).astype(int)]
+    if len(y) > MAX_EXACT_POINTS:
+        y = y[np.linspace(0, len(y) - 1, MAX_EXACT_POINTS).astype(int)]
     n = len(y)
     if n < 3:
         return 0.0, 1.0

@@ -82,6 +82,8 @@ class CallSlot:
 
     def call(self, args: Any, kwargs: Any) -> Any:
         """The call that this one stands in for."""
+        if is_compiling():  # what is compiled must find nothing that cannot be: no frame, for instance
+            return (self.next or self._own)(*args, **kwargs)
         copy = self.copy_called(sys._getframe(2))
         return (self.next or self._own)(*args, **kwargs) if copy is None else copy._call_impl(*args, **kwargs)
 

@@ -75,17 +75,18 @@ class CalledModule(CallSlot):
             return self.call(args, kwargs)
         output, gradients = None, torch.is_grad_enabled()
         try:
-            self._begins(self, args, kwargs)
-            output = self.call(args, kwargs)
-            for observe in self.observers:
-                observe(self.module, output)
-            return output
+            try:
+                self._begins(self, args, kwargs)
+                output = self.call(args, kwargs)
+                for observe in self.observers:
+                    observe(self.module, output)
+                return output
+            finally:
+                self._ended(self, output)
         except BaseException as error:
             if is_interrupt(error):  # it may have come where a block of ours without gradients is left
                 torch.set_grad_enabled(gradients)
             raise
-        finally:
-            self._ended(self, output)
 
     def enter_fast_path(self, usual: bool | None, thread: int) -> None:
         """This is the mode of a training forward, and the thread it runs in."""

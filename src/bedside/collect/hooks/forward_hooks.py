@@ -175,6 +175,15 @@ class ForwardHooks:
                 self._search.start()
         self._forward_seen = False
 
+    def compile_begins(self) -> None:
+        """Something is about to be compiled. What it finds of ours is compiled in, and compiled anew when it is gone: a
+        part of the model that is compiled by itself is not read from inside, either."""
+        if self._sampling:
+            self._compiled_inside = True
+            self._stop_sampling()
+        if self._search is not None:
+            self._search.stop()
+
     # What the calls do.
 
     def _observe(self, modules: Sequence[nn.Module]) -> None:

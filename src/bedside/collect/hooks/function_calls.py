@@ -20,6 +20,7 @@ from typing import Any
 
 from torch import nn
 
+from bedside.collect.hooks.call_slot import is_compiling
 from bedside.collect.hooks.copies import original_of
 from bedside.collect.hooks.replacement import Replacement
 from bedside.errors import pass_on_interrupts
@@ -102,6 +103,8 @@ class _ReplacedFunction:
         listeners, function = self._listeners, self
 
         def replaced(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
             thread = get_ident()
             observing = [each for each in listeners if not each.inside and each.thread == thread]
             if not observing:

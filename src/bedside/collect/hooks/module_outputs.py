@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bedside.collect.hooks.call_slot import SLOT, CallSlot
+from bedside.collect.hooks.call_slot import SLOT, CallSlot, is_compiling
 from bedside.collect.hooks.called_modules import CalledModule
 from bedside.collect.hooks.copies import copy_of
 
@@ -63,6 +63,8 @@ class _OutputSlot(CallSlot):
         self._observed = observed
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return self.call(args, kwargs)
         if (copy := self.copy_called(sys._getframe(1))) is not None:
             return copy._call_impl(*args, **kwargs)
         output = (self.next or self._own)(*args, **kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bedside.collect.hooks.call_slot import CallSlot
+from bedside.collect.hooks.call_slot import CallSlot, is_compiling
 from bedside.collect.model.forward_map import Span
 from bedside.collect.model.parameter_layout import plain_name
 
@@ -55,6 +55,8 @@ class _SpanSlot(CallSlot):
         self._name, self._spans = name, spans
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return self.call(args, kwargs)
         place, began = len(self._spans), next_number()
         self._spans.append(None)
         output = self.call(args, kwargs)

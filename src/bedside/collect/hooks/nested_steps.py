@@ -13,6 +13,8 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from bedside.collect.hooks.call_slot import is_compiling
+
 Hook = Callable[[Optimizer, Any, Any], Any]
 
 
@@ -23,7 +25,7 @@ def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
         return handler
 
     def observed(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
-        return None if _is_within_another() else handler(optimizer, args, kwargs)
+        return None if is_compiling() or _is_within_another() else handler(optimizer, args, kwargs)
 
     return observed
 

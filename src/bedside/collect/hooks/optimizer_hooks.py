@@ -26,6 +26,7 @@ class OptimizerHooks:
         self._before: StepHook = _nothing
         self._after: StepHook = _nothing
         self._hooked: list[tuple[Optimizer, StepHook, StepHook]] = []
+        self._stays = False
 
     def install(self, before: StepHook, after: StepHook) -> None:
         self._before, self._after = before, after
@@ -42,11 +43,20 @@ class OptimizerHooks:
         if self._put_last is not None:
             self._put_last()
 
+    def stay(self) -> None:
+        """A compiled step is compiled anew whenever a hook comes or goes: from here on they stay until the end."""
+        if self._hooked and not self._stays:
+            self._stays = True
+            self.install_before()
+
     def remove_before(self) -> None:
+        if self._stays:
+            return
         for optimizer, before, _ in self._hooked:
             _take_out(optimizer._optimizer_step_pre_hooks, before)
 
     def remove(self) -> None:
+        self._stays = False
         self.remove_before()
         for optimizer, _, after in self._hooked:
             _take_out(optimizer._optimizer_step_post_hooks, after)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.jit._recursive
+from torch._dynamo.callback import CompilationCallbackHandler
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
@@ -48,7 +49,7 @@ LOSSES = {
 IGNORED_LABEL = -100  # the label that cross_entropy and nll_loss leave out unless another is given
 is_compiling = torch.compiler.is_compiling
 DISPATCHERS: list[Dispatcher] = []  # one for each monitor
-AWAKE: list[Dispatcher] = []  # those of them that do not rest
+ACTIVE: list[Dispatcher] = []  # those of them that are not idle
 _only_fast_path: list[FastPath] = []  # of the one awake, where there is only one: it alone knows fast-path steps
 
 
@@ -56,7 +57,7 @@ def add_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated; what an interrupt left undone is done then."""
     if not any(each is dispatcher for each in DISPATCHERS):
         DISPATCHERS.append(dispatcher)
-    wake(dispatcher)
+    resume(dispatcher)
     for each in _replacements():
         each.install()
 
@@ -64,26 +65,26 @@ def add_dispatcher(dispatcher: Dispatcher) -> None:
 def remove_dispatcher(dispatcher: Dispatcher) -> None:
     """May be repeated, too."""
     DISPATCHERS[:] = [each for each in DISPATCHERS if each is not dispatcher]
-    rest(dispatcher)
+    pause(dispatcher)
     if not DISPATCHERS:
         for each in reversed(_replacements()):
             each.remove()
 
 
-def wake(dispatcher: Dispatcher) -> None:
-    """From here on it is told of everything. May be repeated."""
-    for other in AWAKE:
+def resume(dispatcher: Dispatcher) -> None:
+    """From here on it is notified of everything. May be repeated."""
+    for other in ACTIVE:
         if other is not dispatcher:
             other.leave_fast_path()  # a fast-path step is one at which there is no other observer
-    if not any(each is dispatcher for each in AWAKE):
-        AWAKE.append(dispatcher)
-    _only_fast_path[:] = [dispatcher.fast_path] if len(AWAKE) == 1 else []
+    if not any(each is dispatcher for each in ACTIVE):
+        ACTIVE.append(dispatcher)
+    _only_fast_path[:] = [dispatcher.fast_path] if len(ACTIVE) == 1 else []
 
 
-def rest(dispatcher: Dispatcher) -> None:
-    """It is passed over until it is woken."""
-    AWAKE[:] = [each for each in AWAKE if each is not dispatcher]
-    _only_fast_path[:] = [AWAKE[0].fast_path] if len(AWAKE) == 1 else []
+def pause(dispatcher: Dispatcher) -> None:
+    """It is passed over until it is resumed."""
+    ACTIVE[:] = [each for each in ACTIVE if each is not dispatcher]
+    _only_fast_path[:] = [ACTIVE[0].fast_path] if len(ACTIVE) == 1 else []
 
 
 @functools.cache
@@ -104,6 +105,7 @@ def _replacements() -> Sequence[Replacement]:
         *(Replacement(each, "step", _scheduler_step) for each in dict.fromkeys(schedulers)),
         Replacement(torch.jit._recursive, "create_script_module", _script),
         Replacement(OptimizedModule, "__init__", _compile),
+        Replacement(CompilationCallbackHandler, "install_callbacks", _compilation),
     ]
 
 
@@ -117,13 +119,16 @@ def _backward(original: Any) -> Any:
         grad_variables: Any = None,
         inputs: Any = None,
     ) -> None:
+        if is_compiling():
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            return
         for fast_path in _only_fast_path:
             if fast_path.active and fast_path.takes_backward(tensors, grad_tensors):
                 original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
                 if fast_path.unconfirmed is not None:
                     fast_path.confirm()
                 return
-        concerned = [dispatcher for dispatcher in AWAKE if dispatcher.before_backward(tensors, grad_tensors)]
+        concerned = [dispatcher for dispatcher in ACTIVE if dispatcher.before_backward(tensors, grad_tensors)]
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except Exception as error:
@@ -138,12 +143,14 @@ def _backward(original: Any) -> Any:
 
 def _clip_with_norm(original: Any) -> Any:
     def _clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(parameters, max_norm, total_norm, *args, **kwargs)
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         if not any(
             fast_path.active and fast_path.clipped(parameters, max_norm, total_norm) for fast_path in _only_fast_path
         ):
-            for dispatcher in AWAKE:
+            for dispatcher in ACTIVE:
                 dispatcher.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
@@ -160,11 +167,13 @@ def _home_of(function: Any) -> tuple[Any, str]:
 
 def _clip_value(original: Any) -> Any:
     def clip_grad_value_(parameters: Any, clip_value: float, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(parameters, clip_value, *args, **kwargs)
         if not isinstance(parameters, list):
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
         if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
-            for dispatcher in AWAKE:
+            for dispatcher in ACTIVE:
                 dispatcher.clipped_by_value(parameters, clip_value)
         return original(parameters, clip_value, *args, **kwargs)
 
@@ -183,7 +192,7 @@ def _optimizer_made(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for dispatcher in AWAKE:
+        for dispatcher in () if is_compiling() else ACTIVE:
             dispatcher.scaled(outputs, scaled)
         return scaled
 
@@ -192,10 +201,12 @@ def _scale(original: Any) -> Any:
 
 def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        for dispatcher in AWAKE:
+        if is_compiling():
+            return original(self, optimizer, *args, **kwargs)
+        for dispatcher in ACTIVE:
             dispatcher.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
-        for dispatcher in AWAKE:
+        for dispatcher in ACTIVE:
             dispatcher.after_scaler_step(self, optimizer)
         return result
 
@@ -209,7 +220,7 @@ def _loss(name: str, original: Any) -> Any:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
-            for dispatcher in AWAKE:
+            for dispatcher in ACTIVE:
                 dispatcher.loss_computed(name, args, kwargs)
         return original(*args, **kwargs)
 
@@ -228,6 +239,8 @@ def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **n
 
 def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            return original(self, *args, **kwargs)
         for dispatcher in DISPATCHERS:  # those that rest as well: it may step long after its optimizer
             dispatcher.scheduler_stepped(self)
         return original(self, *args, **kwargs)
@@ -250,3 +263,12 @@ def _compile(original: Any) -> Any:
             slot.move_to(self)  # what is in the slot of a module is compiled with it
 
     return __init__
+
+
+def _compilation(original: Any) -> Any:
+    def install_callbacks(*args: Any, **kwargs: Any) -> Any:
+        for dispatcher in DISPATCHERS:  # before anything is traced
+            dispatcher.compile_begins()
+        return original(*args, **kwargs)
+
+    return install_callbacks

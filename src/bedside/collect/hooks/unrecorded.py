@@ -24,7 +24,7 @@ TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 @contextmanager
 def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[None]:
     """No monitor listens inside this block. Hooks of the user's own stay, since they may be part of the model."""
-    lists: list[list[Any]] = [torch_patches.DISPATCHERS, torch_patches.AWAKE, torch_patches._only_fast_path]
+    lists: list[list[Any]] = [torch_patches.DISPATCHERS, torch_patches.ACTIVE, torch_patches._only_fast_path]
     before = [each.copy() for each in lists]
     taken = [each for hooks in _all_hooks(model, optimizer) for each in _take(hooks)]
     for each in lists:

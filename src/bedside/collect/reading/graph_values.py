@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from bedside.collect.reading.result_bounds import HARMLESS, Operand, is_sum_in_a_wide_type, largest_result
 from bedside.training.freed_tensors import is_freed
 
-MOST_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
+MAX_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
 MASKS = ("MaskedFillBackward", "WhereBackward", "AddBackward")  # -inf behind these is a mask, and meant
 UNUSED = ("running_mean", "running_var")  # of a normalisation, which does not use them while it trains
 
@@ -99,7 +99,7 @@ def forward_order(loss: Tensor) -> list[Any]:
             if before is not None and before not in seen:
                 seen.add(before)
                 waiting.append(before)
-        if len(seen) > MOST_NODES:
+        if len(seen) > MAX_NODES:
             return []
     return sorted((node for node in seen if not is_leaf(node)), key=number_of)
 

@@ -54,6 +54,6 @@ class NoGradients:
         torch._C._set_grad_enabled(self._before)
 
 
-# The same for copies into buffers of our own, at every step. It is entered and left by machine code, so that Ctrl-C
+# The same for copies into buffers of our own, at every step. It is entered and left by native code, so that Ctrl-C
 # cannot come between the end of the work and the moment at which gradients are computed again.
 below_autograd: Callable[[], AbstractContextManager[Any]] = getattr(torch._C, "_AutoDispatchBelowAutograd", NoGradients)

@@ -24,7 +24,7 @@ from statistics import median
 from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, Intervals, ladder_interval
 
 UNTIMED_FACTOR = 1.5  # real over timed cost until a run has shown its own (measured: 1.2 to 1.45 on a 1 ms step)
-MOST_UNTIMED = 3.0  # times the timed cost: more than that is somebody else's work
+MAX_UNTIMED = 3.0  # times the timed cost: more than that is somebody else's work
 WARMUP_STEPS = 20  # steps left out of every average: first calls allocate and compile
 START_SHARE = 0.05  # of the first 500 steps' own time, for everything
 FULL_RECORDING_SHARE = 0.02  # of the same: with early looks (0.02) and the later share (0.01) that is all of it
@@ -168,7 +168,7 @@ class Budget:
         if min(len(self._observed), len(self._skipped)) < RECENT_READS // 2:
             return UNTIMED_FACTOR
         untimed = median(self._unwatched) - median(self._skipped)
-        return min(max(1 + untimed / max(median(self._observed), 1e-9), 1.0), MOST_UNTIMED)
+        return min(max(1 + untimed / max(median(self._observed), 1e-9), 1.0), MAX_UNTIMED)
 
     @property
     def usual_step(self) -> float | None:

@@ -122,6 +122,8 @@ def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) 
         ("epoch", ""): [MISSING if data.epoch is None else data.epoch],
     }
     found |= {("lr", owner): [number(rate)] for owner, rate in (data.rates or {}).items()}
+    if data.discarded:
+        found["discarded_backwards", ""] = [data.discarded]
     if len(parts) > 1:
         found |= {("loss", f"optimizer_{i}"): [loss] for i, (loss, _) in enumerate(parts)}
     if (clip := clips.get(data.step)) is not None:

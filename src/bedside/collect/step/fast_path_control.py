@@ -83,7 +83,7 @@ class FastPathControl:
         optimizers = self._context.optimizers
         return (
             len(optimizers) == 1
-            and len(patches.AWAKE) == 1
+            and len(patches.ACTIVE) == 1
             and self._context.scaler is None
             and not self._gradient_order.listening
             and self._losses.probe is not None

@@ -26,6 +26,8 @@ from bedside.collect.step.loss_parts import Origin, origin_of
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
 LEARNING_BACKWARDS = 30  # backwards that are looked at closely: with all probes, and for a division of the loss
 ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
+LOOKS_AT_INPUTS = 5  # backwards after one that was discarded: an attack on a batch makes several in a row
+MAX_LEAF_NODES = 5000  # graph nodes that are looked at for an input that gets a gradient
 MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 
 State = tuple[Tensor | None, int]
@@ -68,6 +70,8 @@ class LossListener:
         self.grads_kept = False  # before the last backward there were gradients, zeroed or not
         self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
+        self.trains_inputs = False  # gradients of inputs are asked for (an attack, a penalty): the model's go unused
+        self._looks_at_inputs = LOOKS_AT_INPUTS
         self.kept_elsewhere = False  # gradients are added up outside of `.grad`, which is cleared for every micro-batch
 
     def scaled(self, loss: Any, scaled: Any) -> None:
@@ -112,6 +116,9 @@ class LossListener:
             known = self._observed.grads_not_zeroed is not None
             self._observed = StepLoss(forwards=1, discarded=discarded, grads_not_zeroed=False if known else None)
             self.zeroing = True
+        if self._observed.discarded and self._looks_at_inputs and not self.trains_inputs:
+            self._looks_at_inputs -= 1
+            self.trains_inputs = has_trained_input(tensors)
         self._coming = self._scalars(tensors, gradient)
 
     def after(self) -> bool:
@@ -239,6 +246,28 @@ class LossListener:
         if self._accumulates or self._lesson < LEARNING_BACKWARDS or self._observed.values:
             return divisors_of(loss), origin_of(loss)
         return None, None
+
+
+def has_trained_input(tensors: Any) -> bool:
+    """Whether a gradient is asked for that is no parameter's: that of an input, which somebody changes by it.
+
+    >>> import torch
+    >>> net, batch = nn.Linear(2, 1), torch.ones(3, 2)
+    >>> has_trained_input(net(batch).sum()), has_trained_input(net(batch.requires_grad_()).sum())
+    (False, True)
+    """
+    roots = [tensors] if isinstance(tensors, Tensor) else tensors if isinstance(tensors, Sequence) else []
+    waiting = [each.grad_fn for each in roots if isinstance(each, Tensor) and each.grad_fn is not None]
+    seen = set(waiting)
+    while waiting and len(seen) < MAX_LEAF_NODES:
+        node = waiting.pop()
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and not isinstance(leaf, nn.Parameter):
+            return True
+        following = {each for each, _ in node.next_functions if each is not None} - seen
+        seen |= following
+        waiting += following
+    return False
 
 
 def _weighted(losses: Any, gradient: Any) -> float | None:

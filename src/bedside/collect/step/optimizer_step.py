@@ -268,6 +268,7 @@ class StepListener:
         self._losses.in_step = False
         self._backwards = self._losses.waiting
         observed = self._losses.take()
+        data.discarded += 0 if self._losses.trains_inputs else observed.discarded
         if observed.values:
             put = self._queue.put
             losses = [put(value) if isinstance(value, Tensor) else value for value in observed.values]

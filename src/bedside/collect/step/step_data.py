@@ -81,6 +81,7 @@ class StepData:
     divisors: Sequence[Sequence[tuple[float, ...] | None]] = ()
     origins: Sequence[tuple[Sequence[Origin | None], int]] = ()  # how they were made, and by how many forwards
     grads_not_zeroed: bool | None = None
+    discarded: int = 0  # backward passes whose gradients nobody used
     rates: Mapping[str, Number] | None = None  # by owner: "" or "group_1", …
     clips: Sequence[tuple[ClipCall, Number]] = ()
     gradients: Sequence[Gradients] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bedside.collect.collector import Collector
 from bedside.collect.vitals.activations import Activations
 from bedside.collect.vitals.answers_in_place import AnswersInPlace
+from bedside.collect.vitals.asked_noise import AskedNoise
 from bedside.collect.vitals.attention import Attention
 from bedside.collect.vitals.autocast_type import AutocastType
 from bedside.collect.vitals.batch_statistics import BatchStatistics
@@ -76,6 +77,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     MixedSamples,
     AnswersInPlace,
     LeakedTarget,
+    AskedNoise,
     SimpleModels,
     NonfiniteBuffers,
     OptimizerEpsilon,

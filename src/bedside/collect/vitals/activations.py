@@ -1,6 +1,6 @@
 """What modules and non-linearities put out: mean, RMS, extremes, zeros, saturation, NaN, and how much it varies.
 
-Of every output a few thousand elements are looked at, spread over samples and units (`sample.py`). While the forward
+Of every output a few thousand elements are looked at, spread over samples and units (`subsample.py`). While the forward
 runs outputs are only kept; when it leaves they are read together (`output_summaries.py`), so that the cost is a few
 calls per forward and not per module. An output that is overwritten in place before the forward leaves
 (`ReLU(inplace=True)` after it) would be read too late: its version counter tells, the reading is dropped, and from then

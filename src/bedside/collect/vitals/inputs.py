@@ -37,7 +37,7 @@ Number = float | PendingValue
 
 
 class Inputs(Collector):
-    """Looks at what comes through the door, and at the targets where they meet the predictions."""
+    """Looks at what goes into the model, and at the targets where they meet the predictions."""
 
     name = "inputs"
     vitals = (*EVERY_STEP, *SAMPLED)

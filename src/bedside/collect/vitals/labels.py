@@ -3,14 +3,14 @@
 Read where the loss functions meet them, on sampled steps. The recent distribution (labels of the last batches weigh
 most) shows a data set that is sorted by class; the whole of it gives the entropy of the labels, which is the loss of
 the best constant guess, as the variance of the targets is for squared error and their mean absolute deviation for
-absolute error. Of yes-or-no targets only the balance is recorded: the loss of a critic that cannot tell real from made
-is that of a guess, and should be.
+absolute error; a squared error that was written by hand is read from its graph. Of yes-or-no targets only the balance
+is recorded: the loss of a critic that cannot tell real from made is that of a guess, and should be.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.reading.hand_written_loss import targets_of_squared_error
 
 MAX_CLASSES = 4096  # a vocabulary's balance is not news, and its table would be read at every step
 MAX_COLUMNS = 256  # of a regression target
@@ -44,6 +45,7 @@ class Labels(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         self._due = False
+        self._output: Tensor | None = None  # of the model, until the loss is made of it
         self._counted: tuple[PendingValue, int] | None = (
             None  # of this step: how often each class, among how many labels
         )
@@ -59,6 +61,16 @@ class Labels(Collector):
 
     def attach(self, step: int) -> None:
         self._due = True
+
+    def forward_ended(self, output: Any) -> None:
+        if self._due and isinstance(output, Tensor) and output.requires_grad:
+            self._output = output
+
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        output, self._output = self._output, None
+        if self._due and output is not None and (target := targets_of_squared_error(tensors, output)) is not None:
+            self._due = self._is_absolute = False
+            self._measured.append(self.queue.put(moments(target)))
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if not self._due or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
@@ -84,7 +96,7 @@ class Labels(Collector):
             self._counted = (self.queue.put(counts), len(answers))
 
     def detach(self, step: int) -> None:
-        self._due = False
+        self._due, self._output = False, None
         self._reads += 1
         if self._counted is not None:
             self._waiting.append((step, *self._counted))

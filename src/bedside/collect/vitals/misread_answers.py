@@ -3,7 +3,8 @@
 Held-out labels that are numbered otherwise than the training ones, targets in another unit, tags that slipped by one
 place: the network is right, and its score says that it is wrong. What was computed for the loss of an evaluation tells.
 Of classes a table is kept of what was answered for which label, and whether the answers agree with the labels one place
-on or back; of numbers the sums from which the best straight line from answers to targets follows.
+on or back; of numbers the sums from which the best straight line from answers to targets follows. How many of the last
+batch's answers are right is kept besides: an evaluation that forgets to add up its batches logs no more than that.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 
 MAX_CLASSES = 64  # the table is read with every evaluation
@@ -37,24 +40,37 @@ class MisreadAnswers(Collector):
         self._step = -1
         self._table: Tensor | None = None  # answers by label, and how many agree with the label one on and one back
         self._sums: Tensor | None = None  # of answers, targets, their squares and product, and how many
-        self._news: list[tuple[int, str, PendingValue]] = []
+        self._last: Tensor | None = None  # of the last batch: how many answers are right, of how many
+        self._calls = self._rows = 0  # of the loss, and examples that the model was given
+        self._news: list[tuple[int, str, PendingValue, dict[str, int]]] = []
+
+    def forward_begins(self, forward: Forward) -> None:
+        if (forward.validating or not forward.grad) and self._looks < MAX_LOOKS:
+            batch = first_input((forward.args, forward.kwargs))
+            self._turn(self.context.step)
+            self._rows += len(batch) if batch is not None and batch.dim() else 0
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._looks >= MAX_LOOKS or torch.is_grad_enabled() or not isinstance(prediction, Tensor):
             return
         if prediction.requires_grad or not isinstance(target, Tensor):
             return
-        if self.context.step != self._step:
-            self._close()
-            self._step = self.context.step
+        self._turn(self.context.step)
         if function in CLASSES and prediction.dim() > 1 and 2 <= prediction.shape[1] <= MAX_CLASSES:
             if not target.is_floating_point():
                 numbers = answered(prediction, target)
                 fits = self._table is not None and self._table.shape == numbers.shape
                 self._table = self._table + numbers if fits and self._table is not None else numbers
+                right = numbers[:-2].view(prediction.shape[1], -1).diagonal().sum()
+                self._calls, self._last = self._calls + 1, torch.stack([right, numbers[:-2].sum()])
         elif function in NUMBERS and target.is_floating_point() and prediction.shape == target.shape:
             sums = moments(prediction, target)
             self._sums = sums if self._sums is None else self._sums + sums
+
+    def _turn(self, step: int) -> None:
+        if step != self._step:
+            self._close()
+            self._step = step
 
     def step_begins(self, optimizer: Any, closure: bool) -> None:
         self._close()
@@ -63,17 +79,27 @@ class MisreadAnswers(Collector):
         self._close()
 
     def _close(self) -> None:
+        seen = {"calls": self._calls, "rows": self._rows}
+        if self._table is not None and self._last is not None:
+            self._table = torch.cat([self._table, self._last])
         for kind, numbers in (("classes", self._table), ("numbers", self._sums)):
             if numbers is not None:
                 self._looks += 1
-                self._news.append((self._step, kind, self.queue.put(numbers)))
-        self._table = self._sums = None
+                self._news.append((self._step, kind, self.queue.put(numbers), seen))
+        self._table = self._sums = self._last = None
+        self._calls = self._rows = 0
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
-        for step, kind, pending in news:
+        for step, kind, pending, seen in news:
             numbers = torch.from_numpy(pending.numbers)
-            facts = other_labels(numbers) if kind == "classes" else other_unit(numbers)
+            if kind == "classes":
+                right, examples = (float(each) for each in numbers[-2:])
+                facts = other_labels(numbers[:-2])
+                last = {"last_right": right / max(examples, 1), "last_examples": int(examples)}
+                facts = facts and facts | seen | last
+            else:
+                facts = other_unit(numbers)
             if facts:
                 yield Event(step, "evaluation_answers", {"kind": kind} | facts, time.time())
 

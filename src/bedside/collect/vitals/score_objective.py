@@ -16,7 +16,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.reading.graph_values import kept_as
 
-ATTEMPTS = 3  # backwards looked at before giving up, as in loss_graph
+ATTEMPTS = 20  # backwards looked at before giving up: a critic takes five to ten steps for one of the generator
 MAX_NODES = 300  # between the loss and the last layers
 LAYERS = ("AddmmBackward", "ConvolutionBackward", "MmBackward", "MvBackward", "LinearBackward", "BmmBackward")
 LINEAR = (

@@ -2,8 +2,8 @@
 
 Every row gets a number by which it is known again; those of the sampled training batches are kept, a few thousand.
 Counted are the forwards of an evaluation, and those in which a row was found: an evaluation of both parts (a training
-accuracy beside the held-out one) has forwards in which nothing is found. Rows that occur several times in an evaluation
-say nothing: such data repeat themselves.
+accuracy beside the held-out one) has forwards in which nothing is found. Rows of whole numbers that occur several times
+in an evaluation say nothing: such data, the states of a game, repeat themselves. Measured numbers do not.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class SeenBefore(Collector):
             self._due = False
             self._marks.append(marks_of(batch.detach()))
         elif len(self._found) < MAX_FORWARDS:
-            self._found.append(found(marks_of(batch.detach()), torch.cat(self._marks)))
+            own = found(marks_of(batch.detach()), torch.cat(self._marks))
+            self._found.append(own * torch.stack([torch.ones_like(own[0])] * 2 + [are_whole(batch.detach())]))
 
     def step_begins(self, optimizer: Any, closure: bool) -> None:
         self._found = []  # forwards that no validation metric followed
@@ -87,6 +88,12 @@ def marks_of(batch: Tensor) -> Tensor:
         flat = flat[:, torch.linspace(0, flat.shape[1] - 1, COLUMNS, device=flat.device).long()]
     weights = torch.arange(2.0, 2.0 + flat.shape[1], dtype=torch.float64, device=flat.device).sqrt()
     return (flat.double() * weights).sum(1)
+
+
+def are_whole(batch: Tensor) -> Tensor:
+    """1 where every number of a batch is a whole one, 0 if not: examples of those may be equal without being copies."""
+    whole = batch == batch.round() if batch.is_floating_point() else torch.ones((), device=batch.device)
+    return whole.all().double()
 
 
 def found(marks: Tensor, known: Tensor) -> Tensor:

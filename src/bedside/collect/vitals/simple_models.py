@@ -9,7 +9,7 @@ batch is noted in the same unit: the share of wrong classes, or the squared erro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,22 @@ from torch import Tensor
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.reading.hand_written_loss import targets_of_squared_error
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import class_labels
 from bedside.training.freed_tensors import is_freed
 
 EXAMPLES = 512  # a quarter of them to try the simple models on: a share is known to 0.04 then
 MIN_TRIED = 64  # that are no copies of those fitted to
-ROWS = 128  # of a batch: examples from four batches at least
+ROWS = 128  # of a batch: examples from four batches at least, unless one batch is so large that it stands for all
+WHOLE = 2 * EXAMPLES  # examples of a batch that stands for all: at full batch there is no other
 COLUMNS = 256  # of an input, spread over it: what they cost is the square of the examples times this
+MIXING = 197  # odd, so that its multiples visit all of a power of two
 RIDGES = (0.01, 0.1, 1.0)  # of the mean square of an example
 NEIGHBOURS = 5
 FIT_SECONDS = 0.01  # that fitting takes (measured: 8 to 14 ms): it waits until the run is long enough, or over
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-MOST_TARGETS = 8  # numbers for each example
+MAX_TARGETS = 8  # numbers for each example
 
 
 class SimpleModels(Collector):
@@ -44,6 +47,7 @@ class SimpleModels(Collector):
         super().__init__(context)
         self._due = False
         self._batch: Tensor | None = None
+        self._output: Tensor | None = None  # of the model, until the loss is made of it
         self._classes = 0  # of the labels; 0 where the target is numbers
         self._kept: list[tuple[Tensor, Tensor]] = []  # until there are enough
         self._done = False
@@ -58,6 +62,15 @@ class SimpleModels(Collector):
         if self._due and forward.grad and not forward.validating:
             batch = first_input((forward.args, forward.kwargs))
             self._batch = batch.detach() if batch is not None and batch.dim() > 1 else None
+
+    def forward_ended(self, output: Any) -> None:
+        if self._batch is not None and isinstance(output, Tensor) and output.requires_grad:
+            self._output = output
+
+    def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        output, self._output = self._output, None
+        if self._batch is not None and output is not None:
+            self.loss_computed("mse_loss", output, targets_of_squared_error(tensors, output))
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch, self._batch = self._batch, None
@@ -76,13 +89,17 @@ class SimpleModels(Collector):
         self._due, self._error = False, error
         if self._done or self._has_enough:
             return
-        table = features(batch[:ROWS])
+        rows = ROWS
+        if len(batch) >= WHOLE:
+            rows, places = EXAMPLES, spread(len(batch)).to(batch.device)
+            batch, wanted = batch[places], wanted[places]
+        table = features(batch[:rows])
         if classes != self._classes or (self._kept and self._kept[0][0].shape[1] != table.shape[1]):
             self._classes, self._kept = classes, []
-        self._kept.append((table, wanted[:ROWS].clone()))
+        self._kept.append((table, wanted[:rows].clone()))
 
     def detach(self, step: int) -> None:
-        self._due, self._batch = False, None
+        self._due, self._batch, self._output = False, None, None
         if self._error is not None:
             self._errors.append((step, self.queue.put(self._error.reshape(1))))
             self._error = None
@@ -119,6 +136,17 @@ class SimpleModels(Collector):
 _BITS = {"binary_cross_entropy": 0.5, "binary_cross_entropy_with_logits": 0.0}
 
 
+def spread(examples: int) -> Tensor:
+    """Places all over a batch, in a mixed order: examples that are sorted are tried on all kinds, not on the last ones.
+
+    >>> places = spread(2000)
+    >>> len(set(places.tolist())), int(places.min()), int(places.max())
+    (512, 0, 1999)
+    """
+    mixed = torch.arange(EXAMPLES) * MIXING % EXAMPLES
+    return torch.linspace(0, examples - 1, EXAMPLES).long()[mixed]
+
+
 def features(batch: Tensor) -> Tensor:
     """A table of a batch: its numbers, spread over an example, or how often each token occurs in it."""
     flat = batch.reshape(len(batch), -1)
@@ -134,7 +162,7 @@ def numbers_each(told: Tensor, target: Any, examples: int) -> Tensor | None:
     """The targets of a regression, one row for each example; None where they are something else."""
     if not isinstance(target, Tensor) or not target.is_floating_point() or target.shape != told.shape:
         return None
-    if not target.dim() or len(target) != examples or target.numel() > MOST_TARGETS * examples:
+    if not target.dim() or len(target) != examples or target.numel() > MAX_TARGETS * examples:
         return None
     return target.detach().reshape(examples, -1).float()
 

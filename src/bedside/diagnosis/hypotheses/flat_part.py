@@ -30,6 +30,7 @@ class Limits:
     chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
     otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
     still: float = 0.05  # of the level: a change that is never called flat, whatever the noise
+    ahead: float = 3.0  # σ of one evaluation: the best of twenty is two better than their mean, the first one worse
 
 
 LIMITS = Limits()
@@ -154,9 +155,16 @@ def _flat_since(values: Values) -> int | None:
         enough = max(min(LIMITS.negligible * level, LIMITS.part * won), min(slack, LIMITS.still * level))
         first = float(part[0]) - after  # the first evaluation of it may not stand out either
         stands_out = first > min(enough + LIMITS.noise * noise_level(part), LIMITS.still * level)
-        if before - after <= enough and not stands_out and _is_flat(part, level):
+        if before - after <= enough and not stands_out and _is_flat(part, level) and _not_beaten(part, won):
             return start
     return None
+
+
+def _not_beaten(values: Values, won: float) -> bool:
+    """Whether no later evaluation is clearly better than the first: "not improved since" has to be true of each."""
+    level = abs(float(values[0]))
+    noise = min(LIMITS.ahead * noise_level(values), LIMITS.still * level)
+    return float(values[0] - values.min()) <= max(min(LIMITS.negligible * level, LIMITS.part * won), noise)
 
 
 def _is_flat(values: Values, level: float) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import chance_level
-from bedside.analysis.losses import validation_metrics
+from bedside.analysis.losses import meant_to_fall, validation_metrics
 from bedside.analysis.statistics import is_rounded, trend
 from bedside.analysis.untrained_signs import epochs
 from bedside.diagnosis.hypotheses.evidence import alarm, is_alarm, rate_share, usual
@@ -40,6 +40,7 @@ class Limits:
     won: float = 0.5  # of the first level: more than half is gone, so that most of what can be learned was
     little: float = 0.2  # of the first level: less than this was won
     good: float = 0.9  # a score of 0 to 1 this high leaves little to be won
+    kept: float = 0.1  # of what a score had won: one that lost less since its best is as good as ever
     gone: float = 0.01  # of the learning rate's peak: below what most schedules end at
     low: float = 0.1  # of the learning rate's peak: where schedules begin to end
     left: float = 0.3  # of the gradient before: it has not faded
@@ -67,7 +68,10 @@ SCHEDULES = ("vanished-learning-rate", "schedule-ended-early", "scheduler-per-ba
 
 
 def flat_validation(run: Run, found: Sequence[Finding]) -> Differential | None:
-    """The answers, heaviest first; None if validation still improves, or was not evaluated often enough."""
+    """The answers, heaviest first; None if validation still improves, was not evaluated often enough, or no training
+    loss tells what went on meanwhile (players with a loss each, reinforcement learning)."""
+    if not meant_to_fall(run):
+        return None
     facts = flat_part(run, found)
     alarms = [each for each in found if is_alarm(each)]
     first = next((each for each in alarms if each.primary), None)
@@ -165,6 +169,8 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
         yield Sign(f"validation gets worse: {number(abs(flat.then))} then, {number(abs(flat.now))} now", STRONG)
     else:
         yield Sign("validation does not get worse", -HINT)
+    if flat.rose > 0 and (score := _kept_score(flat)) is not None:
+        yield Sign(f"{score.key} is as good as ever ({number(score.last)})", -STRONG)
     if flat.repeats >= LIMITS.same:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
     passes = epochs(flat.run)
@@ -205,6 +211,16 @@ def _score(run: Run) -> Series | None:
         if finite and goes_up(series.vital) and finite.values.min() >= 0 and finite.values.max() <= 1:
             return finite
     return None
+
+
+def _kept_score(flat: Flat) -> Series | None:
+    """A held-out score that is as good as it ever was, while the loss rises: the answers did not get worse."""
+    score = _score(flat.run)
+    if score is None or score.vital == flat.validation.vital or len(score) < LIMITS.same:
+        return None
+    won = float(score.values.max() - score.values[0])
+    lost = float(score.values.max() - score.tail(LIMITS.same).median())
+    return score if won > 0 and lost <= LIMITS.kept * won else None
 
 
 def _update_now(flat: Flat) -> float:

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bedside.incident.capture.micro_batches import Call, MicroBatch
-from bedside.incident.nested import Packing
 from bedside.incident.numeric_settings import numeric_settings
+from bedside.incident.serialisation import Packing
 from bedside.record.environment import environment
 from bedside.training.forward import device_of
 from bedside.training.nonfinite.operators import OURS, TORCH

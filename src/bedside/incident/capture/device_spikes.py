@@ -13,7 +13,7 @@ from torch import Tensor
 WINDOW = 128  # steps: OLMo-core's window, which is published and long in use
 EXEMPT = 50  # first steps: a loss falls most there, and its spread says nothing yet
 SIGMA = 1.4826  # the median distance from the median of a normal distribution is 1 / 1.4826 standard deviations
-LEAST = 0.02  # of the median: a run that hardly moves is not judged by its rounding errors
+MIN_RELATIVE_SPREAD = 0.02  # of the median: a run that hardly moves is not judged by its rounding errors
 IN_A_ROW = 3  # after so many it is a new level
 
 
@@ -48,4 +48,4 @@ class Spikes:
     def _usual(self, history: Tensor) -> tuple[Tensor, Tensor]:
         median = torch.nanmedian(history)
         spread = SIGMA * torch.nanmedian((history - median).abs())
-        return median, torch.maximum(spread, LEAST * median.abs())
+        return median, torch.maximum(spread, MIN_RELATIVE_SPREAD * median.abs())

@@ -24,6 +24,7 @@ from bedside.incident.capture.step_check import StepCheck
 from bedside.incident.guard.put_back import PutBack, counts_in_numbers, moved_by
 from bedside.incident.guard.skip_agreement import Ranks
 
+is_compiling = torch.compiler.is_compiling
 ACTIONS = ("report", "skip", "stop", "raise")
 
 Decided = Callable[[bool | Tensor, Optimizer], None]  # whether this step is bad, and whose it is
@@ -82,6 +83,8 @@ class Guard:
 
     def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         """The optimizer's hook, after whoever only looks. A closure is guarded where it has computed the gradients."""
+        if is_compiling():  # a decision that the graph would hold for ever is none
+            return None
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         if closure is None:
             self._decide(optimizer)
@@ -99,6 +102,8 @@ class Guard:
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """Before whoever only looks: the gradients are back, the weights are as they shall be."""
+        if is_compiling():
+            return
         taken = bool(self._taken)
         self._give_back()
         flag, self._device_flag = self._device_flag, None

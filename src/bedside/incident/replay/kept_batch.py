@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from bedside.errors import BadOption
-from bedside.incident.nested import unpack
+from bedside.incident.serialisation import unpack
 from bedside.training.batches import map_tensors, rows_in, take_rows, to_device
 from bedside.training.forward import BatchLoss, Forward, LossFunction, device_of
 from bedside.training.random_state import RandomState

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from bedside.errors import BedsideError
-from bedside.incident.nested import LeftOut
 from bedside.incident.numeric_settings import mismatches
 from bedside.incident.replay.kept_batch import KeptBatch
+from bedside.incident.serialisation import LeftOut
 from bedside.wording import count, listed
 
 if TYPE_CHECKING:

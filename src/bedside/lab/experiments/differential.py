@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from bedside.diagnosis.engine import examine
 from bedside.errors import BedsideError
-from bedside.lab.deciding import EXPERIMENTS, Bench, Evidence, Unavailable
+from bedside.lab.experiment_evidence import EXPERIMENTS, Bench, Evidence, Unavailable
 from bedside.lab.experiment_result import Result
 from bedside.lab.progress_bar import progress as shown
 from bedside.lab.recording import experiment

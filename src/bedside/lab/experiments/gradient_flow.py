@@ -30,8 +30,8 @@ from bedside.wording import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CURVES = 8  # in one picture: nobody can distinguish more
-MOST_POINTS = 400  # of a recorded curve: as many as a picture has columns
+MAX_CURVES = 8  # in one picture: nobody can distinguish more
+MAX_POINTS = 400  # of a recorded curve: as many as a picture has columns
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class GradientFlow(Result):
     def draw(self, *axes: Axes) -> None:
         (ax,) = axes
         names = list(self.curves)
-        if len(names) > MOST_CURVES:  # evenly through the depth, with both ends
-            names = [names[round(place * (len(names) - 1) / (MOST_CURVES - 1))] for place in range(MOST_CURVES)]
+        if len(names) > MAX_CURVES:  # evenly through the depth, with both ends
+            names = [names[round(place * (len(names) - 1) / (MAX_CURVES - 1))] for place in range(MAX_CURVES)]
         for place, name in enumerate(names):
             shade = place / max(1, len(names) - 1)
             values = [value if value > 0 else math.nan for value in self.curves[name]]
@@ -125,7 +125,7 @@ def _recorded(source: Any) -> GradientFlow:
             try_="bedside.watch(model, optimizer)",
         )
     steps = np.unique(np.concatenate([each.steps for each in leaves]))
-    steps = steps[:: max(1, len(steps) // MOST_POINTS)]
+    steps = steps[:: max(1, len(steps) // MAX_POINTS)]
     curves = {each.owner: tuple(_at(each.steps, each.values, steps)) for each in leaves}
     return GradientFlow(tuple(map(int, steps)), curves, run.name)
 

@@ -22,7 +22,7 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
 
 from bedside.errors import BadOption
 from bedside.lab.experiment_result import Result
-from bedside.training.saved import save
+from bedside.training.saved_values import save
 from bedside.wording import count, number, percent
 
 if TYPE_CHECKING:

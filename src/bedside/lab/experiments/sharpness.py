@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bedside.errors import BadOption
+from bedside.errors import BadOption, install_extra
 from bedside.lab.experiment_result import Result
 from bedside.lab.fixed_loss import FixedLoss
 from bedside.lab.progress_bar import progress as shown
@@ -157,7 +157,7 @@ def _eigenvalues(fixed: FixedLoss, how_many: int) -> list[float]:
         raise BadOption(
             "scipy is not installed, which finds the Hessian's eigenvalues.",
             expected="scipy, or eigenvalues=0",
-            try_="pip install 'bedside[lab]'",
+            try_=install_extra("lab"),
         ) from None
     size = sum(each.numel() for each in fixed.parameters)
 

@@ -16,11 +16,11 @@ from bedside.logs.log import Log
 from bedside.logs.numbers import number
 
 MESSAGES = "messages.json"
-MOST_BYTES = 2**28  # of the unpacked messages: two million metrics
-MOST_EPOCHS = 500_000  # readings by epoch, which are only used where there are none by step
-MOST_PARAMETERS = 10_000
-MOST_DIRECTORY = 2**20  # bytes of the archive's list of files: Comet's has a few lines
-LONGEST_LINE = 2**20
+MAX_BYTES = 2**28  # of the unpacked messages: two million metrics
+MAX_EPOCHS = 500_000  # readings by epoch, which are only used where there are none by step
+MAX_PARAMETERS = 10_000
+MAX_DIRECTORY_BYTES = 2**20  # bytes of the archive's list of files: Comet's has a few lines
+MAX_LINE_LENGTH = 2**20
 METRIC = "metric_msg"
 PARAMETER = ("param_msg", "parameter_msg")
 
@@ -42,7 +42,7 @@ def _lists_few_files(path: Path) -> bool:
         file.seek(max(0, size - 2**16))
         end = file.read()
     at = end.rfind(b"PK\5\6")
-    return at >= 0 and int.from_bytes(end[at + 12 : at + 16], "little") <= MOST_DIRECTORY
+    return at >= 0 and int.from_bytes(end[at + 12 : at + 16], "little") <= MAX_DIRECTORY_BYTES
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -58,7 +58,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
             _metric(payload, log, epochs)
         elif message.get("type") in PARAMETER and isinstance(payload.get("param"), dict):
             found = payload["param"]
-            if len(log.config) < MOST_PARAMETERS:
+            if len(log.config) < MAX_PARAMETERS:
                 log.config[str(found.get("paramName"))] = found.get("paramValue")
     if not log and epochs:  # nothing was logged by step
         log.axis = "epoch"
@@ -79,15 +79,15 @@ def _metric(payload: dict[str, Any], log: Log, epochs: list[tuple[str, float, fl
     if step is not None:
         log.add(name, step, value, log.rows)
         log.rows += 1
-    elif epoch is not None and len(epochs) < MOST_EPOCHS:
+    elif epoch is not None and len(epochs) < MAX_EPOCHS:
         epochs.append((name, epoch, value))
 
 
 def _messages(path: Path, log: Log) -> Iterator[dict[str, Any]]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(MESSAGES) as file:
-            left = MOST_BYTES
-            while left > 0 and (line := file.readline(LONGEST_LINE)):
+            left = MAX_BYTES
+            while left > 0 and (line := file.readline(MAX_LINE_LENGTH)):
                 left -= len(line)
                 try:
                     message = json.loads(line)

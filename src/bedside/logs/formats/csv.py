@@ -14,16 +14,16 @@ import numpy as np
 
 from bedside.logs.formats.log_format import Format, Unreadable, encoding_of
 from bedside.logs.hidden_nan import Numbers, recover_nans, with_gaps, without_gaps
-from bedside.logs.log import MOST_COLUMNS, Column, Log
+from bedside.logs.log import MAX_COLUMNS, Column, Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 from bedside.logs.step_axis import axis_of, find_axis
 from bedside.naming.metric_names import read_name
 from bedside.record.missing import MISSING, is_missing
 
-MOST_CELLS = 25_000_000  # numbers of one table, eight bytes each
+MAX_CELLS = 25_000_000  # numbers of one table, eight bytes each
 CELLS_AT_A_TIME = 200_000
-LONGEST_LINE = 2**20
+MAX_LINE_LENGTH = 2**20
 _POINT = re.compile(r"\s*[-+]?\d+\.\d")
 _COMMA = re.compile(r"^(\s*[-+]?\d*),(\d+(?:[eE][-+]?\d+)?\s*%?\s*)$")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
@@ -42,7 +42,7 @@ def header_of(head: bytes) -> list[str]:
     lines = head.decode("utf-8-sig", errors="replace").splitlines() if head.strip() else []
     line = next((line for line in lines if not line.startswith(COMMENT)), "")
     delimiter = delimiter_of(line)
-    if delimiter not in line or len(line) > LONGEST_LINE:
+    if delimiter not in line or len(line) > MAX_LINE_LENGTH:
         return []
     try:
         names = next(csv.reader([line], delimiter=delimiter), [])
@@ -97,12 +97,12 @@ class Table:
 def read_cells(path: Path) -> Table:
     """All numbers of a table, a few rows at a time: text takes ten times the memory of the numbers in it."""
     with open(path, encoding=encoding_of(path), errors="replace", newline="") as file:
-        first = file.readline(LONGEST_LINE)
+        first = file.readline(MAX_LINE_LENGTH)
         while first.startswith(COMMENT):
-            first = file.readline(LONGEST_LINE)
+            first = file.readline(MAX_LINE_LENGTH)
         delimiter = delimiter_of(first)
         names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-        if not names or len(names) > MOST_COLUMNS:
+        if not names or len(names) > MAX_COLUMNS:
             raise Unreadable("its first line is not a header")
         columns = [array("d") for _ in names]
         damaged: set[int] = set()
@@ -113,8 +113,8 @@ def read_cells(path: Path) -> Table:
                 commas = _has_decimal_commas(cells, quoted=delimiter == ",")
             for column, text in zip(columns, cells, strict=True):
                 column.extend(_numbers([_COMMA.sub(r"\1.\2", cell) for cell in text] if commas else text))
-            if len(columns) * len(columns[0]) > MOST_CELLS:
-                raise Unreadable(f"it has more than {MOST_CELLS // 10**6} million cells")
+            if len(columns) * len(columns[0]) > MAX_CELLS:
+                raise Unreadable(f"it has more than {MAX_CELLS // 10**6} million cells")
     return Table(_unique(names), [np.frombuffer(column) if column else np.empty(0) for column in columns], damaged)
 
 
@@ -130,7 +130,7 @@ def _has_decimal_commas(columns: Iterable[Sequence[str]], *, quoted: bool) -> bo
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    while line := file.readline(LONGEST_LINE):
+    while line := file.readline(MAX_LINE_LENGTH):
         yield line.replace("\0", "")
 
 

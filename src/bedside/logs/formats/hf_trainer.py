@@ -18,7 +18,7 @@ from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.sidecar_settings import settings_beside
 
-MOST_BYTES = 2**29
+MAX_BYTES = 2**29
 _SET = re.compile(r"eval_(.+)_(?:runtime|samples_per_second)$")
 # Written once, at the end, about the whole run.
 FINAL = ("train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos")
@@ -60,7 +60,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def _state(path: Path) -> dict[str, Any]:
     try:
-        state = json.loads(text_of(path, MOST_BYTES))
+        state = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if not isinstance(state, dict) or not isinstance(state.get("log_history"), list):

@@ -20,10 +20,10 @@ from bedside.logs.split_files import read_by_split
 from bedside.logs.step_axis import axis_of, find_axis
 from bedside.naming.axes import AXES, plain
 from bedside.naming.metric_names import read_name
-from bedside.naming.words import SPLITS
+from bedside.naming.name_parts import SPLITS
 
-LONGEST_LINE = 2**22
-MOST_BYTES = 2**28
+MAX_LINE_LENGTH = 2**22
+MAX_BYTES = 2**28
 DEEPEST = 3
 STATISTICS = {"mean", "std", "var", "num", "count", "min", "max", "median", "sum"}  # of one metric, as StyleGAN logs it
 SAYS_SPLIT = ("mode", "split", "phase", "stage", "subset")  # MMDetection: `"mode": "val"`
@@ -44,16 +44,25 @@ def first_record(head: bytes) -> dict[str, Any]:
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """A record with a step and a metric; MMDetection's first describes the machine, so the second counts as well."""
-    second = head.partition(b"\n")[2].partition(b"\n")[0]
-    return _is_record(first_record(head)) or (bool(first_record(head)) and _is_record(first_record(second)))
+    """A record with a step and a metric; MMDetection's first describes the machine, so the second counts as well.
+
+    Records of one list are in order, so those with a loss need no step.
+    """
+    first, second = first_record(head), head.partition(b"\n")[2].partition(b"\n")[0]
+    listed = head.lstrip().startswith(b"[") and any(read_name(name).kind == "loss" for name in _numbers_of(first))
+    return _is_record(first) or listed or (bool(first) and _is_record(first_record(second)))
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
-    names = flat(record)
+    names = _numbers_of(record)
     if find_axis(names) is None:
         return False
     return any(read_name(name).kind in ("loss", "metric", "grad_norm", "lr") for name in names)
+
+
+def _numbers_of(record: Mapping[str, Any]) -> list[str]:
+    """The fields that may be a reading each: a list is a whole curve, and belongs to another format."""
+    return [name for name, value in flat(record).items() if not isinstance(value, list)]
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -68,7 +77,7 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
         yield from _list(path)
         return
     with open(path, encoding=encoding_of(path), errors="replace") as file:
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_LENGTH):
             if not line.strip():
                 continue
             try:
@@ -80,7 +89,7 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
 
 def _list(path: Path) -> Iterator[Mapping[str, Any] | None]:
     try:
-        found = json.loads(text_of(path, MOST_BYTES))
+        found = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if not isinstance(found, list):
@@ -97,6 +106,8 @@ def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[st
             found[f"{prefix}{key}"] = value["mean"]
         elif isinstance(value, Mapping) and depth < DEEPEST:
             found.update(flat(value, f"{prefix}{key}/", depth + 1))
+        elif isinstance(value, list) and len(value) == 1:  # the history of a `fit` of one epoch, in a loop
+            found[f"{prefix}{key}"] = value[0]
         else:
             found[f"{prefix}{key}"] = value
     return found

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bedside.logs.formats.csv import fill_log, header_of, read_table
-from bedside.logs.formats.json_records import flat
+from bedside.logs.formats.json_records import first_record, flat
 from bedside.logs.formats.log_format import Format, Unreadable, head_of, text_of
 from bedside.logs.hidden_nan import without_gaps
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.logs.step_axis import find_axis
 from bedside.naming.metric_names import read_name
+from bedside.naming.resolve import MEASURED
 
-MOST_BYTES = 2**28
-_HISTORY = re.compile(
-    rb'\s*\{\s*(?:"[^"]{1,200}"\s*:\s*\{\s*){0,2}"[^"]{1,200}"\s*:\s*\[\s*[-\d.NI]'
-)  # {"loss": [0.5, …
+MAX_BYTES = 2**28
+_LIST = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*(?:[-\d.]|NaN|Infinity)')  # "val_loss": [0.5, …
 SPARSE = 2  # times as long: the shorter list was written once in a while, not cut short
 
 
@@ -31,7 +30,17 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def _looks_like_history(head: bytes) -> bool:
-    return bool(_HISTORY.match(head)) and b"loss" in head
+    """One object with lists of a loss or a metric; settings, names and times may stand beside them."""
+    if not head.lstrip().startswith(b"{") or _is_one_of_many(head):
+        return False
+    names = (name.decode(errors="replace") for name in _LIST.findall(head))
+    return any(read_name(name).kind in MEASURED for name in names)
+
+
+def _is_one_of_many(head: bytes) -> bool:
+    """Whether the first line is a whole object and others follow: records, each of which may hold a list."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    return bool(rest.strip()) and bool(first_record(first))
 
 
 def read(paths: Sequence[Path], part: str = "") -> Log:
@@ -42,7 +51,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 
 def _history(path: Path) -> Log:
     try:
-        found = json.loads(text_of(path, MOST_BYTES))
+        found = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     if isinstance(found, dict) and isinstance(found.get("history"), dict):
@@ -50,9 +59,12 @@ def _history(path: Path) -> Log:
     if not isinstance(found, dict):
         raise Unreadable("it has no lists of metrics")
     columns = {str(k): [number(x) for x in v] for k, v in flat(found).items() if isinstance(v, list) and _numbers(v)}
-    if not any(read_name(name).kind in ("loss", "metric") for name in columns):
+    measured = [len(column) for name, column in columns.items() if read_name(name).kind in MEASURED]
+    if not measured:
         raise Unreadable("none of its lists is a loss or a metric")
-    length = max(len(column) for column in columns.values())
+    length = max(measured)
+    # Names of classes, epochs at which something began: lists of another length that nobody measured.
+    columns = {k: v for k, v in columns.items() if len(v) == length or read_name(k).kind != "other"}
     columns.setdefault("epoch", [float(i) for i in range(length)])
     log = Log("keras", axis="epoch")
     if any(SPARSE * len(column) <= length for column in columns.values()):

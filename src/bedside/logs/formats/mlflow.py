@@ -21,9 +21,9 @@ from bedside.naming.config_names import plain_yaml
 LARGEST_FLOAT = sys.float_info.max  # what MLflow writes for infinity
 RUN_FILE = "meta.yaml"
 FINISHED = {"FINISHED": True, "3": True, "FAILED": False, "4": False, "KILLED": False, "5": False}
-MOST_METRICS = 20_000
-MOST_PARAMETERS = 1000
-MOST_BYTES = 2**28
+MAX_METRICS = 20_000
+MAX_PARAMETERS = 1000
+MAX_BYTES = 2**28
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -59,7 +59,7 @@ def _read_database(path: Path, run: str) -> Log:
         run, log.config["run_name"], log.finished = str(row[0]), row[1], FINISHED.get(str(row[2]))
         if "params" in tables_of(path):
             said = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,))
-            log.config.update(said.fetchmany(MOST_PARAMETERS))
+            log.config.update(said.fetchmany(MAX_PARAMETERS))
         log.config = {str(key): _plain(value) for key, value in log.config.items()}
         query = "SELECT key, step, value, timestamp, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, rowid"
         name, column = None, Column()
@@ -88,10 +88,10 @@ def _read_files(folder: Path) -> Log:
     metrics = folder / "metrics"
     damaged = 0
     root = folder.resolve()
-    for path in sorted(islice(metrics.rglob("*"), MOST_METRICS)):
+    for path in sorted(islice(metrics.rglob("*"), MAX_METRICS)):
         if may_open(path, root):
             damaged += _read_metric(path, path.relative_to(metrics).as_posix(), log)
-    for path in sorted(islice((folder / "params").glob("*"), MOST_PARAMETERS)):
+    for path in sorted(islice((folder / "params").glob("*"), MAX_PARAMETERS)):
         if may_open(path, root):
             log.config[path.name] = _plain(text_of(path, 2**20).strip())
     if damaged:
@@ -102,7 +102,7 @@ def _read_files(folder: Path) -> Log:
 def _read_metric(path: Path, name: str, log: Log) -> int:
     """Lines `timestamp value step`; returns how many are none."""
     damaged = 0
-    for line in text_of(path, MOST_BYTES).splitlines():
+    for line in text_of(path, MAX_BYTES).splitlines():
         words = line.split()
         cells = [number(word) for word in words[:3]]
         if len(words) < 2 or None in cells:

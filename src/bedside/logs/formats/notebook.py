@@ -20,7 +20,7 @@ from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.naming.metric_names import read_name
 
-MOST_BYTES = 2**28
+MAX_BYTES = 2**28
 MIN_READINGS = 3  # of a loss or a metric: a final score is not a curve
 _TABLE = re.compile(r"(?is)<table\b.*?</table>")
 _ROW = re.compile(r"(?is)<tr\b.*?</tr>")
@@ -64,7 +64,7 @@ def _readings(log: Log) -> int:
 def _printed(path: Path) -> dict[int, list[str]]:
     """What each code cell printed, in lines, by the cell's place (the first is 1)."""
     try:
-        notebook = json.loads(text_of(path, MOST_BYTES))
+        notebook = json.loads(text_of(path, MAX_BYTES))
     except (ValueError, RecursionError) as broken:
         raise Unreadable(f"it is not JSON ({broken})") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-LONGEST_VARINT = 10
+MAX_VARINT_BYTES = 10
 
 
 class Malformed(ValueError):
@@ -18,7 +18,7 @@ class Malformed(ValueError):
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """(value, next position)."""
     value = shift = 0
-    for _ in range(LONGEST_VARINT):
+    for _ in range(MAX_VARINT_BYTES):
         try:
             byte = data[at]
         except IndexError:

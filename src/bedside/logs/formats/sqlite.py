@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bedside.logs.formats.log_format import Unreadable
-from bedside.record.sqlite.fences import fence, require_plain_files, require_plain_tables
+from bedside.record.sqlite.query_limits import limit, require_plain_files, require_plain_tables
 
 MAGIC = b"SQLite format 3\0"
-MOST_TABLES = 1000  # tools have a few dozen
+MAX_TABLES = 1000  # tools have a few dozen
 PATIENCE = 5.0  # seconds to wait for a writer's lock
 
 
@@ -29,7 +29,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, ValueError) as broken:
         raise Unreadable(f"SQLite cannot open it ({broken})") from None
     try:
-        fence(connection)
+        limit(connection)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         yield connection
     except (sqlite3.Error, OverflowError, UnicodeError) as broken:  # its complaints quote what they complain about
@@ -44,7 +44,7 @@ def tables_of(path: Path) -> set[str]:
     """The plain tables: a view or a computed column may take for ever to read."""
     with reading(path) as connection:
         names = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        return {name for name in names[:MOST_TABLES] if _is_plain(connection, name)}
+        return {name for name in names[:MAX_TABLES] if _is_plain(connection, name)}
 
 
 def _is_plain(connection: sqlite3.Connection, name: str) -> bool:

@@ -11,7 +11,7 @@ from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.formats.sqlite import MAGIC, reading, tables_of
 from bedside.logs.log import Log
 
-MOST_CONFIGS = 100  # of one run, which has one
+MAX_CONFIGS = 100  # of one run, which has one
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -43,7 +43,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
             if found and isinstance(step, int):
                 log.add_row(step, flat(found))
         said = connection.execute("SELECT config FROM configs WHERE run_name = ?", (run,))
-        for (config,) in said.fetchmany(MOST_CONFIGS):
+        for (config,) in said.fetchmany(MAX_CONFIGS):
             log.config.update(_json(config))
     log.config["run_name"] = run
     return log

@@ -21,7 +21,7 @@ from bedside.logs.numbers import number
 MAGIC = b":W&B"
 HEADER = 7
 BLOCK = 32768
-LONGEST_RECORD = 2**26  # bytes of one record put together from pieces
+MAX_RECORD_BYTES = 2**26  # bytes of one record put together from pieces
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 # Field numbers of `Record` and of its parts, as measured on files of wandb 0.23 and 0.31.
 HISTORY, CONFIG, RUN, EXIT = 2, 5, 17, 18
@@ -74,7 +74,7 @@ def _records(data: bytes, log: Log) -> Iterator[bytes]:
             yield piece
         elif kind == FIRST:
             pieces = piece
-        elif kind in (MIDDLE, LAST) and pieces and len(pieces) < LONGEST_RECORD:
+        elif kind in (MIDDLE, LAST) and pieces and len(pieces) < MAX_RECORD_BYTES:
             pieces += piece
             if kind == LAST:
                 yield pieces

@@ -1,6 +1,6 @@
 """W&B history exported from the web page: a CSV whose columns are `run name - metric`, with `__MIN` and `__MAX`.
 
-`run.history().to_csv()` gives a plain table with `_step`; that is read by `table.py`.
+`run.history().to_csv()` gives a plain table with `_step`; that is read by `csv.py`.
 """
 
 from __future__ import annotations

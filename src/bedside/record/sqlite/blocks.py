@@ -19,7 +19,7 @@ from bedside.record.series import Steps, Values
 from bedside.record.sqlite.schema import SEGMENT, key_of, rows_table
 
 STEP, TIME = np.dtype("<i8"), np.dtype("<f8")
-MOST_BYTES_IN_A_BLOCK = 2**22  # bytes of values in a block: SQLite reads all of them to cut out one column
+MAX_BYTES_IN_A_BLOCK = 2**22  # bytes of values in a block: SQLite reads all of them to cut out one column
 CHUNK = 4096  # steps decoded at a time, so that memory is what was asked for and not what was read past
 
 Packed = NDArray[np.floating[Any]]  # (columns, steps), in the metric set's own dtype
@@ -29,7 +29,7 @@ def insert(
     connection: sqlite3.Connection, set_id: int, segment: int, steps: Steps, times: Values, packed: Packed
 ) -> None:
     """Write steps, which increase and come after all that the segment has, as one block; as several if it is large."""
-    most = max(1, MOST_BYTES_IN_A_BLOCK // max(1, len(packed) * packed.itemsize))
+    most = max(1, MAX_BYTES_IN_A_BLOCK // max(1, len(packed) * packed.itemsize))
     for start in range(0, len(steps), most):
         here = slice(start, start + most)
         key = key_of(segment, int(steps[start]))

@@ -110,6 +110,7 @@ def with_other_ranks(shown: Run, ranks: Mapping[int, Callable[[], RankRecord]], 
         notes=[*shown.notes, *_about(shown, len(ranks)), *_absent(shown, ranks)],
         axis=shown.axis,
         finished=shown.finished,
+        ended=shown.ended,
     )
 
 

@@ -3,8 +3,8 @@
 A file that is being written, or whose writer was killed, has a write-ahead log beside it. SQLite reads the two
 together, but wants to put a small index file next to them. Where it may not (a read-only folder), a finished
 file is opened as immutable, and one with a log is copied to a temporary folder first. A file of an older format
-is upgraded in a private copy; the original stays as it is. Whatever the file holds, `fences.py` limits what reading it
-may cost.
+is upgraded in a private copy; the original stays as it is. Whatever the file holds, `query_limits.py` limits what
+reading it may cost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bedside.record.sqlite.blocks import size_of
-from bedside.record.sqlite.fences import fence, require_plain_files, require_plain_tables
 from bedside.record.sqlite.migrations import FORMAT_VERSION, TABLES, upgrade, version_of
+from bedside.record.sqlite.query_limits import limit, require_plain_files, require_plain_tables
 from bedside.record.sqlite.run_folder import damaged
 from bedside.record.sqlite.schema import rows_table
 
-MOST_TO_COPY = 2**30  # bytes: what is copied to upgrade it, or because its folder may not be written to
+MAX_BYTES_TO_COPY = 2**30  # bytes: what is copied to upgrade it, or because its folder may not be written to
 WAIT = 5.0  # seconds: a writer without a write-ahead log locks its file for the length of a commit
 
 
@@ -66,7 +66,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         if not has_log:
             return _connect(path, "mode=ro&immutable=1")
         with tempfile.TemporaryDirectory(prefix="bedside-") as folder:
-            if path.stat().st_size + log.stat().st_size > MOST_TO_COPY:
+            if path.stat().st_size + log.stat().st_size > MAX_BYTES_TO_COPY:
                 raise ValueError("it is too large to copy, and its folder may not be written to")
             for each in (path, log):
                 shutil.copyfile(each, Path(folder) / each.name)
@@ -84,7 +84,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        fence(connection)
+        limit(connection)
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the file is only looked at now
     except (sqlite3.Error, UnicodeDecodeError):
         connection.close()
@@ -94,10 +94,10 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
 
 def _private_copy(connection: sqlite3.Connection) -> sqlite3.Connection:
     """The whole file in a temporary database that vanishes with its connection."""
-    if size_of(connection) > MOST_TO_COPY:
+    if size_of(connection) > MAX_BYTES_TO_COPY:
         raise ValueError("it is of an older format, and too large to upgrade in a copy")
     copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    fence(copy)
+    limit(copy)
     connection.backup(copy)
     connection.close()
     return copy

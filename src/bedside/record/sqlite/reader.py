@@ -26,7 +26,7 @@ from bedside.record.sqlite.run_segments import Segment, resumes, segments_of
 from bedside.record.sqlite.schema import APPLICATION_ID, HEADER, PARAMETER, RANK_FILE, SEGMENT, rank_file, ranks_in
 from bedside.record.sqlite.series_loading import BROKEN, Loader
 
-MOST_EVENTS = 200_000  # of each kind of table: more would fill the memory and tell nobody more
+MAX_EVENTS = 200_000  # of each kind of table: more would fill the memory and tell nobody more
 
 
 def is_run(path: Path) -> bool:
@@ -171,6 +171,7 @@ def _assembled(name: str, connection: sqlite3.Connection, segments: Sequence[Seg
         environment=_facts(connection, "environment"),
         notes=[*(note for _, note in resumed), *notes, *_not_recorded(found)],
         finished=segments[-1].finished if segments else None,
+        ended=bool(segments) and segments[-1].ended,
     )
 
 
@@ -180,8 +181,8 @@ def _events(segments: Sequence[Segment], connection: sqlite3.Connection, query: 
     found: list[Event] = []
     damaged_ones = 0
     for count, (segment, step, kind, data, time) in enumerate(connection.execute(query)):
-        if count >= MOST_EVENTS:
-            notes.append(f"Only the first {MOST_EVENTS:,} events were read.")
+        if count >= MAX_EVENTS:
+            notes.append(f"Only the first {MAX_EVENTS:,} events were read.")
             break
         try:
             event = Event(int(step), str(kind), dict(from_text(data)), float(time))

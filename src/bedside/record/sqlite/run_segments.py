@@ -14,7 +14,7 @@ from bedside.record.run import Event
 from bedside.record.sqlite.blocks import last_key, last_time
 from bedside.record.sqlite.schema import SEGMENT, rows_table
 
-MOST_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far more than any run has
+MAX_LOOKS = 2_000_000  # segments times series: seconds of look-ups, and far more than any run has
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Segment:
 
     number: int
     started: float
-    finished: bool | None  # None: it was killed, or is still going
+    finished: bool | None  # None: nobody said how it ended, or it is still going
+    ended: bool  # whether its record was closed; it was not if it was killed
     first: int  # the first and last steps that have rows; -1 if there are none
     last: int
     end: int = SEGMENT  # steps from here on were abandoned
@@ -41,10 +42,10 @@ def segments_of(connection: sqlite3.Connection) -> list[Segment]:
     keys = [row[0] for row in connection.execute("SELECT id FROM sparse_keys")]
     found = []
     (count,) = connection.execute("SELECT count(*) FROM segments").fetchone()
-    if count * (len(tables) + len(keys)) > MOST_LOOKS:
+    if count * (len(tables) + len(keys)) > MAX_LOOKS:
         raise ValueError(f"it claims to have been resumed {count - 1} times")
-    for number, started, finished in connection.execute(
-        "SELECT segment, started, finished FROM segments ORDER BY segment"
+    for number, started, finished, ended in connection.execute(
+        "SELECT segment, started, finished, ended IS NOT NULL FROM segments ORDER BY segment"
     ).fetchall():
         low, high = number * SEGMENT, (number + 1) * SEGMENT - 1
         spans = [_rows_span(connection, table, low, high) for table in tables]
@@ -58,6 +59,7 @@ def segments_of(connection: sqlite3.Connection) -> list[Segment]:
                 number,
                 started,
                 None if finished is None else bool(finished),
+                bool(ended),
                 first=min(firsts) - low if firsts else -1,
                 last=max(lasts) - low if lasts else -1,
             )
@@ -82,7 +84,7 @@ def _cut(segments: list[Segment]) -> list[Segment]:
     """End every segment where the first later one begins."""
     cut, end = [], SEGMENT
     for each in reversed(segments):
-        cut.append(Segment(each.number, each.started, each.finished, each.first, each.last, end))
+        cut.append(Segment(each.number, each.started, each.finished, each.ended, each.first, each.last, end))
         if each.first >= 0:
             end = min(end, each.first)
     return cut[::-1]

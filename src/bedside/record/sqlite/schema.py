@@ -2,7 +2,7 @@
 
 A metric set is a fixed list of columns that are read together. It has a table of its own, so that reading the
 loss never touches the rows of the modules. Values that come now and then (validation, whatever the user logs)
-go to `sparse`, one row each. `versions.py` brings older files to this layout.
+go to `sparse`, one row each. `migrations.py` brings older files to this layout.
 """
 
 from __future__ import annotations

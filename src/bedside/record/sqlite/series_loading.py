@@ -16,14 +16,14 @@ from bedside.record.missing import is_missing, unpack
 from bedside.record.run import Key
 from bedside.record.series import Series, Steps, Values
 from bedside.record.sqlite.blocks import Packed, cut, last_key
-from bedside.record.sqlite.fences import limit_steps
 from bedside.record.sqlite.plain_json import from_text
+from bedside.record.sqlite.query_limits import limit_steps
 from bedside.record.sqlite.run_folder import damaged
 from bedside.record.sqlite.run_segments import Segment, last_sign
 from bedside.record.sqlite.schema import DTYPES, SEGMENT, as_columns, rows_table
 
-MOST_NAMES = 2**26  # characters of all column names together: a million of them
-MOST_LOGGED = 500_000  # names that were logged now and then
+MAX_NAMES = 2**26  # characters of all column names together: a million of them
+MAX_LOGGED_NAMES = 500_000  # names that were logged now and then
 ROWS = 10_000  # single values fetched at a time
 BROKEN = (sqlite3.Error, ValueError, TypeError, OverflowError, MemoryError)
 
@@ -78,7 +78,7 @@ class Loader:
     def _refuse_too_many_names(self) -> None:
         (length,) = self._connection.execute("SELECT sum(length(columns)) FROM metric_sets").fetchone()
         (logged,) = self._connection.execute("SELECT count(*) FROM sparse_keys").fetchone()
-        if (length or 0) > MOST_NAMES or logged > MOST_LOGGED:
+        if (length or 0) > MAX_NAMES or logged > MAX_LOGGED_NAMES:
             raise ValueError("it has more names than any run has")
 
     def _shown(self, table: str, segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 A commit that fails (a full disk, a quota, a network drive that went away) is rolled back as a whole. What it should
 have written stays here and goes with the next one that succeeds. While none does, memory is bounded: beyond
-`MOST_BYTES_WAITING` the oldest numbers are dropped, and the record says later which steps are missing. What the rest
+`MAX_BYTES_WAITING` the oldest numbers are dropped, and the record says later which steps are missing. What the rest
 depends on (a table, the name of a series) is never dropped.
 """
 
@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-MOST_BYTES_WAITING = 2**26  # kept while nothing can be written: hours of most models' steps, no burden to a machine
+MAX_BYTES_WAITING = 2**26  # kept while nothing can be written: hours of most models' steps, no burden to a machine
 KEPT = 0.75  # of that stays when the oldest are dropped, so that this happens now and then and not at each step
 OVERHEAD = 500  # bytes that a change takes beside its numbers
 
@@ -52,11 +52,11 @@ class Unsaved:
 
     def trim(self) -> None:
         """Drop the oldest numbers if there are too many."""
-        if self._size <= MOST_BYTES_WAITING:
+        if self._size <= MAX_BYTES_WAITING:
             return
         kept: list[Change] = []
         for change in self._changes:
-            if change.steps is None or self._size <= KEPT * MOST_BYTES_WAITING:
+            if change.steps is None or self._size <= KEPT * MAX_BYTES_WAITING:
                 kept.append(change)
                 continue
             self._size -= change.size

@@ -28,7 +28,7 @@ from bedside.record.missing import is_missing, pack
 from bedside.record.run import Event, Key, Parameter
 from bedside.record.secrets import without_secrets
 from bedside.record.series import Steps, Values
-from bedside.record.sqlite.blocks import MOST_BYTES_IN_A_BLOCK, STEP, TIME, Packed, insert, take_back
+from bedside.record.sqlite.blocks import MAX_BYTES_IN_A_BLOCK, STEP, TIME, Packed, insert, take_back
 from bedside.record.sqlite.plain_json import from_text, to_text
 from bedside.record.sqlite.run_folder import is_busy, new_file, resumed_file
 from bedside.record.sqlite.run_segments import last_step, segments_of
@@ -160,7 +160,7 @@ class Store:
         table.times.append(when)
         table.values.append(values)
         table.waiting += values.nbytes
-        if table.waiting >= MOST_BYTES_IN_A_BLOCK:
+        if table.waiting >= MAX_BYTES_IN_A_BLOCK:
             self._gather_block(table)
         self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back

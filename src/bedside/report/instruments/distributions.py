@@ -14,8 +14,8 @@ from bedside.record.run import Run
 from bedside.report.instruments.panel import Instrument, Panel
 from bedside.wording import number, plural
 
-MOST_STEPS = 60  # columns
-MOST_OWNERS = 24  # of one kind in a report: a page has to stay small
+MAX_STEPS = 60  # columns
+MAX_OWNERS = 24  # of one kind in a report: a page has to stay small
 
 
 def histogram_instruments(run: Run) -> list[Instrument]:
@@ -34,7 +34,7 @@ def histogram_panel(run: Run, of: str) -> Panel | None:
     every = owners(run, of)
     if not every:
         return None
-    chosen = every if len(every) <= MOST_OWNERS else every[:: -(-len(every) // MOST_OWNERS)]
+    chosen = every if len(every) <= MAX_OWNERS else every[:: -(-len(every) // MAX_OWNERS)]
     said = f"{plural(len(every), 'tensor' if of != 'activations' else 'module')}"
     if len(chosen) < len(every):
         said += f", {len(chosen)} of them shown"
@@ -50,7 +50,7 @@ def histogram_panel(run: Run, of: str) -> Panel | None:
 
 def _of_one(run: Run, of: str, owner: str) -> dict[str, Any]:
     found = histograms(run, of, owner)
-    found = found[:: max(1, -(-len(found) // MOST_STEPS))]
+    found = found[:: max(1, -(-len(found) // MAX_STEPS))]
     counts = np.array([each.counts for each in found])
     used = np.flatnonzero(counts.sum(axis=0))
     low, high = int(used[0]), int(used[-1]) + 1

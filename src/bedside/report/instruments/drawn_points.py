@@ -23,7 +23,7 @@ from bedside.record.series import Series
 
 POINTS = 500  # of a curve: more than the pixels of a phone, and zooming still shows something
 DIGITS = 5  # significant; a chart of 500 pixels shows three
-MOST_NOT_FINITE = 200  # marks above a chart; a run that stays NaN for good needs no more of them
+MAX_NOT_FINITE = 200  # marks above a chart; a run that stays NaN for good needs no more of them
 
 
 class CurveTable:
@@ -66,7 +66,7 @@ class CurveTable:
                 drawn |= {"low": rounded(low), "high": rounded(high)}
         bad = np.flatnonzero(~finite)
         if len(bad):
-            shown = bad[np.unique(np.linspace(0, len(bad) - 1, MOST_NOT_FINITE).astype(np.int64))]
+            shown = bad[np.unique(np.linspace(0, len(bad) - 1, MAX_NOT_FINITE).astype(np.int64))]
             drawn["not_finite"] = [[int(series.steps[i]), _name(float(series.values[i]))] for i in shown]
         return drawn
 

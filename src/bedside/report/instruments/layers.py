@@ -54,8 +54,8 @@ SHOWN = (
     PerLayer("attention_entropy", "activations", "Attention entropy per layer", log=False, low=0.05, high=0.98),
 )
 POINTS = 80  # steps of a map: a column is then four pixels on a phone
-MOST_LAYERS = 120  # rows of a map
-MOST_NUMBERS = 9_000  # of one map; deeper models get fewer steps
+MAX_LAYERS = 120  # rows of a map
+MAX_NUMBERS = 9_000  # of one map; deeper models get fewer steps
 
 
 def layer_instruments(run: Run) -> list[Instrument]:
@@ -74,10 +74,10 @@ def layer_panel(run: Run, how: PerLayer, limits: Limits = Limits()) -> Panel | N
     every = [each for each in leaves(run, VITALS[how.vital]) if each]
     if not every:
         return None
-    shown = _spread(every, MOST_LAYERS)
+    shown = _spread(every, MAX_LAYERS)
     now = {each.owner: each.before(_lost_at(run)).median(limits.last) for each in shown}
     extra: dict[str, Any] = {
-        "points": max(20, min(POINTS, MOST_NUMBERS // len(shown))),
+        "points": max(20, min(POINTS, MAX_NUMBERS // len(shown))),
         "faint": limits.faint if how.vital == "grad_norm" else 0.0,
         "range": [how.low, how.high] if how.high is not None else None,
         "layers": [each.owner for each in shown],

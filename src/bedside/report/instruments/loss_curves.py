@@ -13,8 +13,8 @@ from bedside.report.instruments.panel import Level, Line, Panel
 from bedside.wording import number, plural
 
 SMOOTH = 0.02  # of the readings are averaged for the smoothed line: the trend, and a spike still shows as a bump
-MOST_SMOOTHED = 200  # readings: more would lag behind the run
-FEWEST_TO_SMOOTH = 60  # readings: a shorter curve is read as it is
+MAX_SMOOTHED = 200  # readings: more would lag behind the run
+MIN_TO_SMOOTH = 60  # readings: a shorter curve is read as it is
 DECADES_FOR_LOG = 2.0  # a loss that spans more is unreadable on a linear axis
 AT_THE_END = 0.02  # of the readings stand for "now"
 
@@ -98,9 +98,9 @@ def held_out_losses(run: Run) -> list[Series]:
 
 def smoothing(series: Series) -> int:
     """Readings that the smoothed line averages over; 0 where the raw curve reads well enough."""
-    if len(series) < FEWEST_TO_SMOOTH:
+    if len(series) < MIN_TO_SMOOTH:
         return 0
-    return int(min(MOST_SMOOTHED, max(5, round(SMOOTH * len(series)))))
+    return int(min(MAX_SMOOTHED, max(5, round(SMOOTH * len(series)))))
 
 
 def level_now(series: Series) -> float:

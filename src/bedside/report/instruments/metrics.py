@@ -12,9 +12,17 @@ from bedside.wording import capital, number, printable, words
 
 SPLITS = {"val": "validation", "test": "test", "train": "training", "eval": "evaluation"}
 # Counters and flags of the record itself: no reader wants a chart of them.
-NOT_SHOWN = {"batch_fingerprint", "rank_fingerprint", "epoch", "micro_batches", "training_forwards", "clip_active"}
-MOST_LINES = 12  # of a chart that nobody chose: nobody can distinguish more colours
-MOST_FOLDED = 40  # of what is left over; logs with thousands of series exist
+NOT_SHOWN = {
+    "batch_fingerprint",
+    "rank_fingerprint",
+    "epoch",
+    "micro_batches",
+    "discarded_backwards",
+    "training_forwards",
+    "clip_active",
+}
+MAX_LINES = 12  # of a chart that nobody chose: nobody can distinguish more colours
+MAX_FOLDED = 40  # of what is left over; logs with thousands of series exist
 
 
 def metric_instruments(run: Run) -> list[Instrument]:
@@ -68,7 +76,7 @@ def left_over(run: Run, shown: set[str]) -> list[Instrument]:
         if key not in shown and vital not in NOT_SHOWN:
             vitals.setdefault(vital, []).append(owner)
     found = []
-    for vital, owners in list(vitals.items())[:MOST_FOLDED]:
+    for vital, owners in list(vitals.items())[:MAX_FOLDED]:
 
         def read(run: Run, vital: str = vital, owners: list[str] = owners) -> Panel | None:
             return other_panel(vital, [run.series(vital, owner) for owner in owners])
@@ -78,7 +86,7 @@ def left_over(run: Run, shown: set[str]) -> list[Instrument]:
 
 
 def other_panel(vital: str, every: list[Series]) -> Panel | None:
-    shown = [each for each in every if each][:MOST_LINES]
+    shown = [each for each in every if each][:MAX_LINES]
     if not shown:
         return None
     meaning = VITALS[vital].meaning if vital in VITALS else ""

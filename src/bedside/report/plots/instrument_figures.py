@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bedside.errors import BedsideError
+from bedside.errors import BedsideError, install_extra
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.report.instruments import instruments
@@ -52,7 +52,7 @@ def draw(panel: Panel, *, axis: str = "step", marks: Sequence[Mark] = ()) -> Fig
         raise BedsideError(
             "Drawing figures needs matplotlib, which is not installed.",
             expected="the extra `plots`; the HTML report needs nothing",
-            try_="pip install 'bedside[plots]'",
+            try_=install_extra("plots"),
         ) from None
     made = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = made.add_subplot()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bedside.errors import BadOption
+from bedside.errors import BadOption, install_extra
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.series_names import name_of
@@ -30,7 +30,7 @@ def run_figure(run: Run, series: Sequence[Series], *, log: bool | None = None, s
         raise BadOption(
             "matplotlib is not installed.",
             expected="matplotlib, which draws the figure",
-            try_="pip install 'bedside[plots]', or run.to_dict() for the numbers",
+            try_=f"{install_extra('plots')}, or run.to_dict() for the numbers",
         ) from None
     panels: dict[str, list[Series]] = {}
     for each in series:

@@ -20,7 +20,7 @@ from bedside.training.nonfinite.operators import CheckOperations, Operation
 from bedside.training.nonfinite.sources import BAD_INPUT, BAD_WEIGHTS, IN_PLACE, UNKNOWN, Source, likely_source
 from bedside.training.nonfinite.values import Statistics, all_finite, is_finite, statistics
 from bedside.training.random_state import save_random_state
-from bedside.training.saved import Restore, save
+from bedside.training.saved_values import Restore, save
 from bedside.training.step import Training
 from bedside.wording import listed
 

@@ -8,7 +8,7 @@ than any other, and with nothing to hold it back one step undoes part of what wa
 A single spike in the loss and in the gradient norm at the same step, with an input range to match.
 
 ## Source
-The comparison of other monitors: scenario "one bad batch (×1000) at 200".
+The comparison with other tools (docs/comparison.md), training `bad_batch`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ the classes are, and the loss falls a little.
 Gradient norms of exactly zero in front of the dead layer, all of its units dead, a loss just below chance.
 
 ## Source
-The comparison of other monitors: scenario "dead layer (bias −20)".
+The comparison with other tools (docs/comparison.md), training `dead`.
 """
 
 from __future__ import annotations

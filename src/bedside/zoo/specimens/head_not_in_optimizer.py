@@ -8,7 +8,7 @@ to live with them, so that the loss falls, slower and less far than it should.
 Update norms of exactly zero for the head while its gradient is healthy.
 
 ## Source
-The comparison of other monitors: scenario "head not in optimizer". None of nine run-time tools named it.
+The comparison with other tools (docs/comparison.md), training `head`.
 """
 
 from __future__ import annotations

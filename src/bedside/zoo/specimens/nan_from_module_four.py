@@ -8,7 +8,7 @@ lost (rounded away by a cast, overwritten by a reloaded configuration), and the 
 A good loss curve that ends in NaN from one step to the next; module 4's output is the first one not finite.
 
 ## Source
-The comparison of other monitors: scenario "NaN from module 4 at step 150". Two of fourteen tools named the module.
+The comparison with other tools (docs/comparison.md), training `nan`.
 """
 
 from __future__ import annotations

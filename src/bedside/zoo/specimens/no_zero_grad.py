@@ -8,7 +8,7 @@ present, so the weights overshoot, turn late and overshoot again.
 The gradient norm grows although the loss does not; the loss rises and falls in long waves.
 
 ## Source
-The comparison of other monitors: scenario "no zero_grad". None of nine named it.
+The comparison with other tools (docs/comparison.md), training `no_zero_grad`.
 """
 
 from __future__ import annotations

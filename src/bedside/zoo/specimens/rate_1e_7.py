@@ -7,7 +7,7 @@ Somebody typed one zero too many, or a schedule's floor became its level.
 A flat loss at ln 8 = 2.079, relative updates near 1e-6, gradients as healthy as ever.
 
 ## Source
-The comparison of other monitors: scenario "lr_low".
+The comparison with other tools (docs/comparison.md), training `lr_low`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ replaced by something of size 1 in the first step.
 The first loss is near chance, the second is in the hundreds; the relative update of the first steps is near 1.
 
 ## Source
-The comparison of other monitors: scenario "lr_high". None of nine named the learning rate as the cause.
+The comparison with other tools (docs/comparison.md), training `lr_high`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from bedside.zoo.training_loop import train
 
 @specimen(
     kind="conv net",
-    expects=[["gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
+    expects=[["inputs-differ", "gap-from-start", "overfitting", "erratic-validation", "overconfident"]],
     severities={"mild": 6.0, "marked": 16.0, "severe": 255.0},
     onset=first_evaluation,
     fault_check=ends_higher("val/loss", times=2.5),

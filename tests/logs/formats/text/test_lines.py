@@ -372,8 +372,8 @@ def test_a_test_epoch_after_a_bar_is_evaluated_there(tmp_path):
     bars = ["".join(bar.format(e=e, at=at, loss=9 - e) for at in (50, 100)) + done.format(e=e) for e in (1, 2)]
     path.write_text("".join(bars))
     run = load(path)
-    assert curve(run.series("val/accuracy")) == {200: pytest.approx(0.311), 300: pytest.approx(0.321)}
-    assert curve(run.loss) == {150: 8, 200: 8, 250: 7, 300: 7}
+    assert curve(run.series("val/accuracy")) == {100: pytest.approx(0.311), 200: pytest.approx(0.321)}
+    assert curve(run.loss) == {50: 8, 100: 8, 150: 7, 200: 7}
 
 
 def test_printed_text_with_decimal_commas():
@@ -390,3 +390,9 @@ def test_thousands_stay_thousands():
     run = run_of("step 1,000 loss 12,500 acc 50.5%", "step 2,000 loss 11,500 acc 51.5%")
     assert curve(run.loss) == {1000: 12500, 2000: 11500}
     assert curve(run_of("step 1,000 loss 12,500", "step 2,000 loss 11,500").loss) == {1000: 12500, 2000: 11500}
+
+
+@pytest.mark.parametrize(("first", "steps"), [(0, [50, 150, 250]), (1, [50, 150, 250]), (7, [650, 750, 850])])
+def test_epochs_are_counted_from_zero_or_from_one(first, steps):
+    lines = [f"Epoch {first + i} [50/100] loss {9 - i}" for i in range(3)]
+    assert list(curve(run_of(*lines).loss)) == steps

@@ -17,12 +17,12 @@ from pathlib import Path
 from bedside.logs.formats.log_format import Format, Unreadable
 from bedside.logs.formats.protobuf import Malformed, fields, signed, text, varint
 from bedside.logs.formats.tensorboard.tfrecord import FRAME, find_records, first_length_is_right
-from bedside.logs.log import MOST_COLUMNS, Column, Log
+from bedside.logs.log import MAX_COLUMNS, Column, Log
 from bedside.logs.sidecar_settings import settings_beside
-from bedside.naming.words import SPLITS
+from bedside.naming.name_parts import SPLITS
 
 IN_MEMORY = 2**28  # bytes: larger files are mapped, which is slower by the slice
-MOST_LAYOUTS = 100_000  # tags with a layout remembered: a file with more is decoded record by record
+MAX_LAYOUTS = 100_000  # tags with a layout remembered: a file with more is decoded record by record
 _DOUBLE, _FLOAT = struct.Struct("<d"), struct.Struct("<f")
 
 
@@ -132,9 +132,9 @@ class Scalars:
         for tag, scalar, raw in found:
             if not tag or scalar is None:
                 continue
-            if tag not in self.columns and len(self.columns) >= MOST_COLUMNS:
+            if tag not in self.columns and len(self.columns) >= MAX_COLUMNS:
                 if not self.notes:
-                    self.notes.append(f"It has more than {MOST_COLUMNS:,} metrics: the others were left out.")
+                    self.notes.append(f"It has more than {MAX_COLUMNS:,} metrics: the others were left out.")
                 continue
             column = self.columns.setdefault(tag, Column())
             column.append(step, scalar, time)
@@ -142,7 +142,7 @@ class Scalars:
                 self._remember(event, body, event.index(raw, body), column)
 
     def _remember(self, event: bytes, body: int, at: int, column: Column) -> None:
-        if len(self._at_the_end) + len(self._within) >= MOST_LAYOUTS:
+        if len(self._at_the_end) + len(self._within) >= MAX_LAYOUTS:
             return
         if at == len(event) - 4:
             self._at_the_end[event[body:at]] = column

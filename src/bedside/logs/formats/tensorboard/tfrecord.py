@@ -18,7 +18,7 @@ from bedside.logs.formats.tensorboard.crc32c import masked_crc32c
 
 FRAME = 16  # bytes around the data
 CHECKED = 1024  # bytes: longer records (images, graphs) are taken on trust, their checksum would cost too much
-LONGEST_RECORD = 2**20  # bytes of a record that may hold scalars; images and graphs are longer
+MAX_RECORD_BYTES = 2**20  # bytes of a record that may hold scalars; images and graphs are longer
 TOGETHER = 2**15  # records checked at once: enough for numpy, little enough for memory
 GAPS = 1000  # damaged places after which a file is given up
 Bytes = NDArray[np.uint8]
@@ -108,7 +108,7 @@ def _next_record(view: Bytes, begin: int) -> int | None:
 def _check_data(view: Bytes, found: Records) -> None:
     """Leave out the short records whose data fails its checksum, judged together by length."""
     starts, lengths = np.asarray(found.starts), np.asarray(found.lengths)
-    keep = lengths <= LONGEST_RECORD
+    keep = lengths <= MAX_RECORD_BYTES
     order = np.argsort(lengths, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
         if len(group) == 0 or (length := int(lengths[group[0]])) > CHECKED:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from bedside.logs.formats.text.clock import STEPS, counts
 from bedside.logs.formats.text.line_numbers import tidy
 from bedside.logs.numbers import number
-from bedside.naming.words import SPLITS
+from bedside.naming.name_parts import SPLITS
 
-MOST_ROWS = 200  # of one box
+MAX_ROWS = 200  # of one box
 _ROW = re.compile(r"[;\s]*[|│┃]\s*(?P<name>[^\W\d][^|│┃]{0,80}?)\s*[|│┃]\s*(?P<value>[^|│┃]{0,40}?)\s*[|│┃]\s*")
 
 
@@ -26,7 +26,7 @@ def in_one_line(lines: Iterable[str]) -> Iterator[str]:
     heading = ""
     for line in lines:
         row = _ROW.fullmatch(tidy(line)) if line.rstrip()[-1:] in ("|", "│", "┃") else None
-        if row is None or len(box) >= MOST_ROWS or any(_named(heading, row["name"]) == name for name, _, _ in box):
+        if row is None or len(box) >= MAX_ROWS or any(_named(heading, row["name"]) == name for name, _, _ in box):
             yield from _read(box)  # a rule ends the box, and so does a name that it has already
             box, heading = [], ""
         if row is None:

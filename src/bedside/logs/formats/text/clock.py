@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from bedside.logs.formats.text.line_numbers import LEADING, Found
+from bedside.naming.name_parts import SPLITS
 from bedside.naming.other_languages import in_english
-from bedside.naming.words import SPLITS
 
 # The first of these names in a line is its step: a count over the whole run before one that may begin again.
 STEPS = (
@@ -35,6 +35,7 @@ class Clock:
         self.axis = "epoch"
         self.length: dict[str, int] = {}  # max_steps, epochs, steps_per_epoch
         self._epoch: float | None = None
+        self._first_epoch: float | None = None  # 0 where epochs are counted from 0; most people count from 1
         self._counted: tuple[float, float] | None = None  # (epoch, step) as the last line had them
         self._before = 0.0  # steps of the epochs that are over, where the count begins anew in each
         self._whole_run = False  # a named step counts: a bare 10/100 is then something else's progress
@@ -107,7 +108,8 @@ class Clock:
 
     def _within(self, epoch: float, batch: Found) -> None:
         self._say("steps_per_epoch", batch.total)
-        self._at(epoch * (batch.total or 0.0) + batch.value)
+        self._first_epoch = min(epoch, 1.0 if self._first_epoch is None else self._first_epoch)
+        self._at((epoch - self._first_epoch) * (batch.total or 0.0) + batch.value)
 
     def _along(self, bar: Found) -> None:
         """A bare 10/100: within the epoch that was named, or over the run, or over epochs that nobody names."""

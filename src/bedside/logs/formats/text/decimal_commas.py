@@ -13,7 +13,7 @@ from itertools import chain, islice
 from bedside.naming.metric_names import read_name
 
 LOOKED_AT = 1_000  # lines among which a log has a reading
-LONGEST_LINE = 2_000  # characters of a line that is looked at
+MAX_LINE_LENGTH = 2_000  # characters of a line that is looked at
 _READING = re.compile(
     r"""(?x)
     (?P<name>[^\W\d]{1,40}(?:[ '’/.-][^\W\d]{1,40}){0,4}) \s{0,4}[:=]?\s{0,4}
@@ -37,7 +37,7 @@ def _has_commas(lines: Iterable[str], seen: list[str]) -> bool:
     proven = False
     for line in lines:
         seen.append(line)
-        if len(line) > LONGEST_LINE:
+        if len(line) > MAX_LINE_LENGTH:
             continue
         for match in _READING.finditer(line):
             if read_name(match["name"]).kind not in ("loss", "metric", "lr", "grad_norm"):

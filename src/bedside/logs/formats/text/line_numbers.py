@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from bedside.logs.numbers import WRAPPING
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Dates, clock times, versions, addresses and paths hold digits that are not readings.
@@ -42,16 +42,18 @@ _NUMBER = re.compile(
     (?<![\w.@\#])(?P<ordinal>\d{1,15})(?P<of>epoch|batch|iter|step|update)(?:e?s)?(?![a-zA-Z0-9_])  # ESPnet: 3epoch
   | (?<![\w.@\#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)
         (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
+        (?!\d*[a-zA-Z]{4})                                                                # 3DBall is a name
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:(?:\s*/\s*|\sof\s)(?P<total>\d{1,15})(?![\w.]))?
   | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|None|null))
         (?:\.0+)?(?![\w./\-])  # Lightning's bar prints nan.0
     """
 )
-_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
+# A full stop ends a sentence behind a whole word or a unit: `3DBall. Step: 9. Time: 10 s. Mean`, not `Avg. loss`.
+_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
 _EDGES = " \t:=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
-MOST_IN_A_LINE = 2_000
+MAX_NUMBERS_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")
 _AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter)$")
 _BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
@@ -178,7 +180,7 @@ def spots_in(line: str) -> list[Spot]:
             continue
         if name or not found or total:
             found.append(each)  # else the second element of a list, or a running average in brackets
-        if len(found) >= MOST_IN_A_LINE:
+        if len(found) >= MAX_NUMBERS_IN_A_LINE:
             break
     return found
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from bedside.logs.formats.text.line_numbers import Found, Spot, lead, spots_in, tidy
 from bedside.logs.formats.text.tables import header_in
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
-MOST_SHAPES = 5_000  # shapes remembered; a log with more is not a log of records
-LONGEST_LINE = 2_000  # characters of a line that is worth remembering
+MAX_SHAPES = 5_000  # shapes remembered; a log with more is not a log of records
+MAX_LINE_LENGTH = 2_000  # characters of a line that is worth remembering
 # Numbers that are not part of a word: in `g0_loss` the 0 is its name, and the 95 in `mAP50-95`.
 _FREE = re.compile(r"((?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")
 _SAME_DIGIT = str.maketrans("123456789", "000000000")
@@ -48,14 +48,14 @@ class Shapes:
         self._known: dict[tuple[str, str], Shape] = {}
 
     def of(self, line: str) -> Shape:
-        if len(line) > LONGEST_LINE:
+        if len(line) > MAX_LINE_LENGTH:
             return _shape(line)
         pieces = _FREE.split(line)
         key = ("\0".join(pieces[::2]), "\0".join(pieces[1::2]).translate(_SAME_DIGIT))
         shape = self._known.get(key)
         if shape is None:
             shape = _shape(line)
-            if len(self._known) < MOST_SHAPES:
+            if len(self._known) < MAX_SHAPES:
                 self._known[key] = shape
         return shape
 

@@ -2,7 +2,7 @@
 
 There is no pattern per project. A line is cut at its numbers, and the words before a number are its name:
 `iter 250: loss 1.23, time 5ms` has iter = 250, loss = 1.23, time = 5. One of the names is the step; a line
-without one belongs to the step before it. `line_numbers.py` does the cutting, `text_clock.py` finds the
+without one belongs to the step before it. `line_numbers.py` does the cutting, `clock.py` finds the
 step, this module follows the run.
 """
 
@@ -24,14 +24,15 @@ from bedside.logs.formats.text.line_numbers import Found
 from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
 from bedside.logs.formats.text.tables import row_of
+from bedside.logs.formats.text.unnamed_steps import with_names_in_front
 from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
 from bedside.naming.config_names import settings_in_text
 from bedside.naming.metric_names import read_name
 
-LONGEST_LINE = 2**15  # characters that are looked at; nobody prints a longer record
-MOST_NAMES = 5_000
+MAX_LINE_LENGTH = 2**15  # characters that are looked at; nobody prints a longer record
+MAX_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
@@ -113,7 +114,7 @@ class _Reader:
         self._add(column.name, step or 0.0, value, line)
 
     def _add(self, name: str, step: float, value: float, line: float) -> None:
-        if name in self.log.columns or len(self.log.columns) < MOST_NAMES:
+        if name in self.log.columns or len(self.log.columns) < MAX_NAMES:
             self.log.add(name, step, value, line)
 
     def _told_before(self, name: str, value: float) -> bool:
@@ -202,7 +203,7 @@ def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file; a progress bar's carriage returns end lines too, and endless lines are cut."""
     with open(path, encoding=encoding_of(path), errors="replace", newline=None) as file:
         begins = True
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_LENGTH):
             if begins:
                 yield line
             begins = line.endswith("\n")
@@ -210,7 +211,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
-    for line in in_one_line(with_points(lines)):
+    for line in in_one_line(with_names_in_front(with_points(lines))):
         reader.read(line)
     return reader.finish()
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from bedside.logs.formats.text.line_numbers import FILLERS
 from bedside.naming.metric_names import is_known, read_name
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
-LONGEST_NAME = 120  # characters of a name that is one
+MAX_NAME_LENGTH = 120  # characters of a name that is one
 TELLING = frozenset("improve improved from decreased increased reduced reducing than".split())  # Keras' checkpoints
 
 
@@ -37,7 +37,7 @@ def column_of(name: str, section: str, split: str) -> ColumnName | None:
     if meaning.kind == "other" and ": " in name:  # `Averaged stats: lr`
         name = name.rsplit(": ", 1)[-1]
         meaning = read_name(name)
-    if not name or len(name) > LONGEST_NAME or meaning.kind in ("epoch", "clock"):
+    if not name or len(name) > MAX_NAME_LENGTH or meaning.kind in ("epoch", "clock"):
         return None
     known = meaning.kind == "loss" or is_known(meaning.words)
     words = set(name.lower().split())

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from bedside.logs.formats.text.clock import EPOCHS, STEPS
 from bedside.logs.formats.text.line_numbers import Found, line_numbers, uncoloured
 from bedside.naming.metric_names import read_name
-from bedside.naming.words import SPLITS, split_words
+from bedside.naming.name_parts import SPLITS, split_words
 
-MOST_COLUMNS = 60
-LONGEST_LINE = 2_000  # characters of a line that may be part of a table
+MAX_COLUMNS = 60
+MAX_LINE_LENGTH = 2_000  # characters of a line that may be part of a table
 _CELLS = re.compile(r"[|│\t]|\s{2,}")
 _TIME = re.compile(r"\d+(?::\d\d){1,2}")  # fastai's last column
 _NAME = re.compile(r"[A-Za-z_#][\w/.@-]*")
@@ -25,13 +25,13 @@ SHORT = {"#": "step", "e": "epoch"}  # spaCy's
 
 def header_in(line: str) -> list[str]:
     """The names in a line without numbers, if one of them is a step or an epoch and one a loss or a metric."""
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE_LENGTH:
         return []
     cells = _cells(line)
     if len(cells) == 1 and all(map(_NAME.fullmatch, line.split())):
         cells = line.split()  # `step loss val_loss`
     names = [SHORT.get(name.lower(), name) for name in cells]
-    if not 2 <= len(names) <= MOST_COLUMNS or not any(name.lower() in (*STEPS, *EPOCHS) for name in names):
+    if not 2 <= len(names) <= MAX_COLUMNS or not any(name.lower() in (*STEPS, *EPOCHS) for name in names):
         return []
     return _told_apart(names) if any(read_name(name).kind in ("loss", "metric") for name in names) else []
 
@@ -48,7 +48,7 @@ def _told_apart(names: list[str]) -> list[str]:
 
 def row_of(line: str, header: Sequence[str]) -> list[Found]:
     """The numbers of a line under the names of the header; nothing if the line is no such row."""
-    if not header or len(line) > LONGEST_LINE:
+    if not header or len(line) > MAX_LINE_LENGTH:
         return []
     cells = _cells(uncoloured(line))[: len(header)]
     if len(cells) == 1:

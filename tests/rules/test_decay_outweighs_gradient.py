@@ -1,0 +1,38 @@
+import pytest
+
+from bedside.finding import NotExamined
+from bedside.rules.decay_outweighs_gradient import decay_outweighs_gradient
+from bedside.testing import a_run
+
+ADAM = {"name": "Adam", "weight_decay": 0.1, "decoupled_weight_decay": False}
+
+
+def run(gradient=0.2, weights=60.0, steps=60, several=False, **changed):
+    settings = [ADAM | changed] * (2 if several else 1)
+    return a_run(loss=[1.7] * steps, grad_norm=gradient, param_norm=weights, config={"optimizers": settings})
+
+
+@pytest.mark.parametrize(("weights", "speaks"), [(6.1, True), (5.9, False)])
+def test_speaks_when_the_decay_is_three_times_the_gradient(weights, speaks):
+    found = decay_outweighs_gradient.check(run(weights=weights))
+    assert ["AdamW" in each.try_[0] for each in found] == [True] * speaks
+
+
+def test_advises_sgd_to_take_less():
+    [finding] = decay_outweighs_gradient.check(run(name="SGD"))
+    assert "AdamW" not in finding.try_[0]
+
+
+def test_stays_silent_when_the_gradient_faded_as_the_network_learned():
+    assert not decay_outweighs_gradient.check(run(gradient=[20.0] * 10 + [0.01] * 50))
+
+
+@pytest.mark.parametrize("changed", [{"decoupled_weight_decay": True}, {"name": "AdamW"}, {"weight_decay": 0}])
+def test_stays_silent_where_decay_is_not_added_to_the_gradient(changed):
+    assert not decay_outweighs_gradient.check(run(**changed))
+    assert not decay_outweighs_gradient.check(run(several=True))
+
+
+@pytest.mark.parametrize("short", [run(steps=19), a_run(loss=[1.0] * 60, grad_norm=1.0, param_norm=1.0)])
+def test_needs_readings_and_the_settings(short):
+    assert isinstance(decay_outweighs_gradient.examine(short), NotExamined)
