@@ -1,7 +1,7 @@
 import numpy as np
 
 from bedside.finding import NotExamined, Severity
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.rules.dead_layer import dead_layer
 from bedside.testing import a_run
 
@@ -61,6 +61,12 @@ def test_a_bias_is_not_dead_while_its_weight_gets_a_gradient():
     assert check({**alive, "critic.2.parametrizations.weight": 0})
 
 
+def test_gelu_is_no_cure_where_there_is_no_relu():
+    for kind, said in (("relu", True), ("tanh", False)):
+        [found] = check({"0": 0, "2": 0, "4": 0.1, "6": 0.3}, events=[Event(0, "nonlinearities", {"1": kind})])
+        assert ("GELU" in found.try_[0]) is said
+
+
 def test_leaves_parameters_without_any_gradient_to_silent_parameter():
     silent = Parameter("front.weight", "front", 10, gradient_steps=0, watched_steps=200)
     assert not check({"front": 0, "body": 0.2, "head": 0.3}, parameters=[silent])
@@ -86,3 +92,14 @@ def test_only_a_layer_that_was_born_dead_is_told_to_start_in_another_way():
     for front, start in ((0, True), (died / NOISE, False)):
         [found] = check({"0": front, "2": front, "4": 0.1, "6": 0.3}, lr=0.5)
         assert any("He initialisation" in each for each in found.try_) is start
+
+
+def test_two_parameters_of_zeros_are_told_to_begin_at_random():
+    names = ("down", "up")
+    run = a_run(loss=2.3, steps=60, grad_norm=dict.fromkeys(names, 0.0), param_norm=dict.fromkeys(names, 0.0))
+    [finding] = dead_layer.check(run)
+    assert "`down`" in finding.try_[0]
+    assert "at random" in finding.try_[0]
+    one = a_run(loss=2.3, steps=60, grad_norm=dict.fromkeys(names, 0.0), param_norm={"down": 0.0, "up": 1.0})
+    [finding] = dead_layer.check(one)
+    assert "at random" not in finding.try_[0]

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
 from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
 from bedside.analysis.metric_change import BETTER_ONCE, typical_change
-from bedside.analysis.statistics import outline, trend
+from bedside.analysis.statistics import noise_level, outline, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
@@ -88,8 +90,9 @@ class Curve:
         """Whether it was ever clearly better than at its first reading."""
         first = float(self.series.values[0])
         least = self.limits.gain * max(abs(first), abs(self.best))
-        below = first - self.now  # one evaluation against a level: its own noise is all there is between them
-        return self._beyond(first - self.best, least) or below > max(least, self.limits.alone * self.outline.noise)
+        late = self.series.values[len(self.series) // 2 :]  # the noise of the stretch that it is compared with
+        below = first - float(np.median(late))
+        return self._beyond(first - self.best, least) or below > max(least, self.limits.alone * noise_level(late))
 
     def _beyond(self, gain: float, least: float) -> bool:
         if gain <= least:

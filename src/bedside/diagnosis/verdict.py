@@ -239,10 +239,12 @@ def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
         since = training.series.since(each.series.first_step)
         fell = Curve(since, learned.limits, turned=False).won if len(since) else training.won
         if not each.was_better and fell > limits.fell:
+            clearly = "clearly " if each.now < float(each.series.values[0]) else ""
             return Verdict(
                 "unclear",
-                f"{each.key} was never better than at its first evaluation ({number(each.series.values[0])}, now "
-                f"{number(each.now)}), while the training loss fell to {number(training.now)}.",
+                f"{each.key} was never {clearly}better than at its first evaluation "
+                f"({number(each.series.values[0])}, now {number(each.now)}), while the training loss fell to "
+                f"{number(training.now)}.",
                 "Evaluate as many training examples the same way: near the training loss it is learning by heart, "
                 "near the validation loss it is the evaluation.",
             )

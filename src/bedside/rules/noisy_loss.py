@@ -109,7 +109,7 @@ def _random_steps(run: Run, series: Series, limits: Limits) -> Finding | None:
         return None
     return noisy_loss.finding(
         f"It would take {number(noise, 2)} batches to halve the noise of a gradient, and each step along it moves the "
-        f"weights by {percent(moved)}: the loss has stayed at {number(level)} since {moment(run, late.first_step)}.",
+        f"weights by {percent(moved)}: the loss stayed at {number(level)} from {moment(run, late.first_step)} on.",
         first_step=int(noisy.steps[int(np.argmax(noisy.values >= limits.batches))]),
         last_step=series.last_step,
         confidence=how_sure(min(noise / limits.batches, moved / limits.moved), 0.5),

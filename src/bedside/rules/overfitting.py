@@ -48,6 +48,7 @@ GEN101 overfitting: val/loss rose by 43 % since its best (1.05 at step 19), the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -85,6 +86,7 @@ class Limits:
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     taken_back: float = 1 / 3  # of the progress: of two thirds kept, nobody says that they are lost
     noise: float = 3.0  # σ of one evaluation
+    level: int = 5  # readings that a level is made of, at least
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
@@ -189,7 +191,7 @@ def _by_scores(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
 def _fitted_on(run: Run, training: Series, lost: LostScore, limits: Limits) -> bool:
     """Whether training got better since the score was best: its loss, or the same score of training data."""
     if len(training) >= limits.trusted:
-        return _training_went_on(training, lost.best_step, limits)
+        return _training_went_on(training, lost.best_step, limits) or _is_known(training, lost.best_step, limits)
     same = run.series(f"train/{lost.series.vital.partition('/')[2]}").finite()
     if len(same) < limits.trusted:
         return False
@@ -202,7 +204,11 @@ def _rises(judged: list[Series], training: Series, least: float, limits: Limits)
     """The rises by `least` or more while training went on; none if most validation sets show none."""
     lowest = outline(training).now
     rises = [rise for series in judged if (rise := _rise(series, lowest, least, limits)) is not None]
-    rises = [rise for rise in rises if _training_went_on(training, rise.best_step, limits)]
+    rises = [
+        rise
+        for rise in rises
+        if _training_went_on(training, rise.best_step, limits) or _memorised(training, rise, limits)
+    ]
     rises = [rise for rise in rises if not _leapt_and_falls(rise, limits)]
     return rises if len(rises) * 2 >= len(judged) else []
 
@@ -294,10 +300,20 @@ def _leapt_and_falls(rise: _Rise, limits: Limits) -> bool:
 
 
 def _training_went_on(training: Series, step: int, limits: Limits) -> bool:
-    """Since `step` the training loss fell further, or it was as good as zero already."""
+    """Since `step` the training loss fell further, and by more than a level is off because of its noise."""
     curve = outline(training)
     then = level_at(curve, step)
-    if curve.now > then + curve.noise:
-        return False
-    fell = then - curve.now > limits.fell * abs(then)
-    return fell or (float(training.values.min()) >= 0 and curve.now < limits.memorised * curve.start)
+    off = curve.noise / math.sqrt(limits.level)
+    return then - curve.now > max(limits.fell * abs(then), off)
+
+
+def _memorised(training: Series, rise: _Rise, limits: Limits) -> bool:
+    """Whether the training data are known already, and validation is a multiple of their loss."""
+    return _is_known(training, rise.best_step, limits) and rise.now > limits.apart * outline(training).now
+
+
+def _is_known(training: Series, step: int, limits: Limits) -> bool:
+    """Whether the training loss is as good as zero, and did not rise since `step`."""
+    curve = outline(training)
+    stayed = curve.now <= level_at(curve, step) + curve.noise
+    return stayed and float(training.values.min()) >= 0 and curve.now < limits.memorised * curve.start
