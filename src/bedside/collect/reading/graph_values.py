@@ -24,6 +24,21 @@ from bedside.training.freed_tensors import is_freed
 
 MAX_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
 MASKS = ("MaskedFillBackward", "WhereBackward", "AddBackward")  # -inf behind these is a mask, and meant
+SHAPING = frozenset(
+    (
+        "View",
+        "ReshapeAlias",
+        "UnsafeView",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Permute",
+        "T",
+        "Clone",
+        "ToCopy",
+        "Slice",
+    )
+)  # operations that hand the same numbers on in another shape
 UNUSED = ("running_mean", "running_var")  # of a normalisation, which does not use them while it trains
 
 
