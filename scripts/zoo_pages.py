@@ -79,7 +79,7 @@ def _strangers(table: Path) -> Iterator[str]:
         "third round (eight programs were changed after a first run in which the fault did too little harm or the\n"
         "twin was not sound, and one label was widened) 33 were caught: 14 of the 24 that rule writers saw\n"
         "afterwards, 19 of the 24 that they did not see. The fourth was written in one go, half of it with subtle\n"
-        "faults, and went to the half in sight; four programs whose fault did no harm were left out.\n"
+        "faults, and went to the half in sight; programs whose fault turned out to do no harm were left out.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"

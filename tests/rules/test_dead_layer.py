@@ -92,3 +92,14 @@ def test_only_a_layer_that_was_born_dead_is_told_to_start_in_another_way():
     for front, start in ((0, True), (died / NOISE, False)):
         [found] = check({"0": front, "2": front, "4": 0.1, "6": 0.3}, lr=0.5)
         assert any("He initialisation" in each for each in found.try_) is start
+
+
+def test_two_parameters_of_zeros_are_told_to_begin_at_random():
+    names = ("down", "up")
+    run = a_run(loss=2.3, steps=60, grad_norm=dict.fromkeys(names, 0.0), param_norm=dict.fromkeys(names, 0.0))
+    [finding] = dead_layer.check(run)
+    assert "`down`" in finding.try_[0]
+    assert "at random" in finding.try_[0]
+    one = a_run(loss=2.3, steps=60, grad_norm=dict.fromkeys(names, 0.0), param_norm={"down": 0.0, "up": 1.0})
+    [finding] = dead_layer.check(one)
+    assert "at random" not in finding.try_[0]

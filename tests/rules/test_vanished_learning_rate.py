@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import NotExamined, Severity
 from bedside.logs.formats.text.lines import read_lines
@@ -65,3 +66,20 @@ def test_stays_silent_on_a_constant_rate():
 
 def test_says_so_when_there_is_too_little_to_see():
     assert isinstance(vanished_learning_rate.examine(a_run(loss=[2.3] * 5, lr=0.0)), NotExamined)
+
+
+def loaded(rate, asked=2e-3, before=150, loss=2.3):
+    config = {"optimizers": [{"name": "Adam", "lr": asked}], "optimizer_steps_before": before}
+    return vanished_learning_rate.check(a_run(loss=loss, lr=[rate] * 200, config=config))
+
+
+@pytest.mark.parametrize(("rate", "speaks"), [(1.9e-5, True), (2.1e-5, False)])
+def test_speaks_of_a_rate_that_a_loaded_state_brought_along(rate, speaks):
+    found = loaded(rate, loss=[2.3, 2.31] * 100)
+    assert ["load_state_dict" in each.try_[0] for each in found] == [True] * speaks
+
+
+def test_lets_a_low_rate_be_that_was_asked_for_or_that_still_teaches():
+    assert not loaded(1e-6, asked=1e-6, loss=[2.3, 2.31] * 100)
+    assert not loaded(1e-6, before=0, loss=[2.3, 2.31] * 100)
+    assert not loaded(1e-6, loss=[2.3 - 0.005 * i for i in range(200)])

@@ -48,7 +48,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import GRAD_NORM, LOSS
+from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
 from bedside.rules.advice import lower_learning_rate, moment, scale_the_loss
 from bedside.rules.base import rule
 from bedside.wording import listed, number, plural
@@ -109,9 +109,9 @@ def dead_layer(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[last.key, layers[min(dead[-1] + 1, len(layers) - 1)].key, LOSS.name],
         could_also_be=(
             "A branch that no batch uses (an expert, a task of its own): count how often `forward` reaches it.",
-            "A factor of zero on the way: a zero-initialised gate, a mask.",
+            "" if _zeros(run, names) else "A factor of zero on the way: a zero-initialised gate, a mask.",
         ),
-        try_=(scale_the_loss(run), *_advice(run, last, first)),
+        try_=(scale_the_loss(run), *_advice(run, last, first, _zeros(run, names))),
         severity=Severity.ERROR if cut_off else Severity.WARNING,
     )
 
@@ -134,9 +134,19 @@ def _since(series: Series, zero: NDArray[np.bool_]) -> int:
     return int(series.steps[min(len(series) - 1, int(alive[-1]) + 1 if len(alive) else 0)])
 
 
-def _advice(run: Run, layer: Series, first: int) -> list[str]:
+def _zeros(run: Run, names: list[str]) -> list[str]:
+    """Those of the dead whose numbers are all zero, if there are two or more: each may be the factor of another."""
+    norms = {series.owner: series.finite() for series in run.of(PARAM_NORM.name) if series.owner in names}
+    zero = [name for name in names if name in norms and norms[name] and not norms[name].values.any()]
+    return zero if len(zero) > 1 else []
+
+
+def _advice(run: Run, layer: Series, first: int, zeros: list[str]) -> list[str]:
     if half_without_scaling(run):
         return []  # what underflows is cured by the scale alone
+    if zeros:
+        pair = listed(f"`{name}`" for name in zeros[:2])
+        return [f"{pair} are all zeros, so that neither passes a gradient to the other: begin one of them at random."]
     if first > layer.first_step:  # it was alive
         return [
             lower_learning_rate(run, max(0, first - 1)),

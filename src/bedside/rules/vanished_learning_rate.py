@@ -11,7 +11,9 @@ An update is proportional to the learning rate: from there on the steps only cos
 The last `share` of the steps, or more, was taken below a thousandth of the peak, and the loss was still falling in the
 steps before, or the rate went within the first `early` of the run. A rate that follows the loss down (reduce on
 plateau) leaves when nothing falls any more, and is healthy. A smooth schedule that simply ended is
-schedule-ended-early. A learning rate of zero at every step is an error.
+schedule-ended-early. A learning rate of zero at every step is an error. So is, where a loaded optimizer had taken steps
+before, a rate that is never above `brought` of the one the optimizer was built with, while the loss does not fall: its
+state brought along the rate at which the earlier run had ended.
 
 ## When it is wrong
 Logs that round learning rates to a few digits.
@@ -38,15 +40,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.optimizers import optimizers
 from bedside.analysis.schedule import NOTHING, Schedule, read_schedule
 from bedside.analysis.statistics import trend
 from bedside.errors import NotEnough
-from bedside.finding import Finding, Severity
+from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR
-from bedside.rules.advice import moment
+from bedside.rules.advice import LEARNING_RATE, moment
 from bedside.rules.base import rule
-from bedside.wording import number, percent
+from bedside.wording import count, number, percent
 
 FADED = 0.1  # of the peak: below it the loss slows down because of the rate, whatever is left to learn
 MIN_READINGS = 20  # readings that a trend needs
@@ -56,6 +60,7 @@ MIN_READINGS = 20  # readings that a trend needs
 class Limits:
     share: float = 0.25  # of the steps: step-wise schedules spend up to a quarter at their last level
     early: float = 0.1  # of the run: nothing has converged by then
+    brought: float = 0.01  # of what was asked for: schedules that are to be gone on with have more left
     readings: int = 20  # of the learning rate
 
 
@@ -64,6 +69,9 @@ def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
     rates = run.series(LR.name).finite()
     if len(rates) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of lr, has {len(rates)}")
+    if (asked := _brought_along(run, rates, limits)) > 0:
+        yield _loaded(run, rates, asked)
+        return
     schedule = read_schedule(run)
     if schedule is None:
         if not trend(run.loss.finite()).falling:  # else it is no zero: a log that rounds to a few digits
@@ -94,6 +102,40 @@ def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
             f"{run.steps:,} steps.",
             "If the scheduler counts epochs, call scheduler.step() once per epoch, not once per batch.",
         ),
+    )
+
+
+def _brought_along(run: Run, rates: Series, limits: Limits) -> float:
+    """The rate that the optimizer was built with, where its loaded state replaced it by next to nothing; 0 if not."""
+    known, before = optimizers(run), run.config.get("optimizer_steps_before", 0)
+    asked = known[0].get("lr") if known else None
+    if not isinstance(asked, (int, float)) or not isinstance(before, (int, float)) or before <= 0:
+        return 0.0
+    loss = run.loss.finite()
+    gone = float(rates.values.max()) <= limits.brought * asked
+    return float(asked) if gone and len(loss) >= limits.readings and not trend(loss).falling else 0.0
+
+
+def _loaded(run: Run, rates: Series, asked: float) -> Finding:
+    now, before = float(rates.values.max()), int(run.config["optimizer_steps_before"])
+    return vanished_learning_rate.finding(
+        f"The optimizer was built with a learning rate of {number(asked)} and steps with {number(now)}: the state that "
+        f"was loaded into it, of {count(before)} earlier steps, brought along the rate at which that run had ended.",
+        first_step=rates.first_step,
+        last_step=rates.last_step,
+        confidence=0.9,
+        evidence={"asked": asked, "now": now, "steps_before": before},
+        series=[LR.name, LOSS.name],
+        could_also_be=("A last phase at the lowest rate, which is meant.",),
+        try_=(
+            Advice(
+                f"After optimizer.load_state_dict(...), set group['lr'] = {number(asked)} in every param_group.",
+                LEARNING_RATE,
+                1,
+            ),
+            "Build the scheduler after the state was loaded, so that it counts from the rate that you want.",
+        ),
+        severity=Severity.ERROR,
     )
 
 
