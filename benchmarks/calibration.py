@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import runpy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,11 +30,12 @@ from bedside.zoo.against_the_run import against_the_run
 from bedside.zoo.contradictions import contradictions
 from bedside.zoo.specimens import ZOO
 from healthy import healthy_run
-from strangers import HERE, label
 
 # Drawn so that training falls epoch by epoch and validation does not follow: that is what the answer says.
 DRAWN_TRUTH = {"fine_tuning_staircase": ("silent-overfitting", "normal-convergence")}
-RESULTS = Path(__file__).parent / "results" / "calibration.csv"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "calibration.csv"
+label = runpy.run_path(str(HERE / "strangers.py"))["label"]  # the script, beside a folder of the same name
 EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 HARMLESS = "normal-convergence"
 
