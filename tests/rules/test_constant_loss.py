@@ -99,3 +99,19 @@ def test_a_part_that_is_never_asked_for_in_training(box, held_out, speaks):
     found = constant_loss.check(run)
     assert bool(found) is speaks
     assert not speaks or "box_loss of the training is exactly 0 at all 30 readings" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("changed", "speaks"),
+    [
+        ({}, False),
+        ({"grad_norm": [1.0] * 10 + [2e-4] * 40}, True),  # there is a way down, and nobody takes it
+        ({"batch_fingerprint": [1.0, 2.0] * 25}, True),
+        ({"config": {"target_variance": 0.2}}, True),
+        ({"loss": [0.215] * 10 + [0.2] * 40}, True),
+    ],
+)
+def test_a_single_batch_that_is_fitted_as_well_as_can_be_may_rest(changed, speaks):
+    converged = {"loss": [1.5] * 10 + [0.2] * 40, "grad_norm": [1.0] * 10 + [1e-5] * 40, "batch_fingerprint": 1.0}
+    converged["loss"] = [value * 1.0001234 for value in (changed.get("loss") or converged["loss"])]
+    assert bool(constant_loss.check(a_run(**converged | {k: v for k, v in changed.items() if k != "loss"}))) is speaks
