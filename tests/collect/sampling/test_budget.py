@@ -7,8 +7,8 @@ import pytest
 from bedside.collect.sampling.budget import (
     ALARM_SHARE,
     FAST_STEP_SECONDS,
-    MOMENTS_GROUP,
     MAX_UNTIMED,
+    MOMENTS_GROUP,
     QUICK_START_INTERVALS,
     RECENT_READS,
     UNTIMED_FACTOR,
