@@ -20,6 +20,21 @@ PROGRAMS = {
         " num_updates=100, lr=1.25e-05, gnorm=2.1, loss_scale=128, wall=45",
         {"loss": {100: 9.8}, "grad_norm": {100: 2.1}, "loss_scale": {100: 128.0}, "lr": {100: 1.25e-05}},
     ),
+    "Darknet, which names what stands before": (
+        " 9: 2.5, 2.7 avg loss, 0.001000 rate, 4.128 seconds, 576 images, 9.2 hours left\nLoaded: 0.000028 seconds\n"
+        " 10: 2.3, 2.6 avg loss, 0.001000 rate, 4.128 seconds, 640 images, 9.2 hours left",
+        {"loss": {9: 2.5, 10: 2.3}, "lr": {9: 0.001, 10: 0.001}},
+    ),
+    "CatBoost": (
+        "0:\tlearn: 0.68\ttest: 0.69\tbest: 0.69 (0)\ttotal: 57ms\tremaining: 57.1s\n"
+        "100:\tlearn: 0.51\ttest: 0.62\tbest: 0.62 (100)\ttotal: 5s\tremaining: 9s",
+        {"loss": {0: 0.68, 100: 0.51}, "val/loss": {0: 0.69, 100: 0.62}},
+    ),
+    "ML-Agents, in sentences": (
+        "[INFO] 3DBall. Step: 12000. Time Elapsed: 100.1 s. Mean Reward: 1.2. Std of Reward: 0.7. Training.\n"
+        "[INFO] 3DBall. Step: 24000. Time Elapsed: 200.1 s. Mean Reward: 2.5. Std of Reward: 0.7. Training.",
+        {"train/mean_reward": {12000: 1.2, 24000: 2.5}},
+    ),
     "timm": (
         "Train: 1 [  50/100 (  4%)]  Loss: 6.93 (6.94)  Time: 0.523s,  489.33/s  (0.8s, 300.1/s)  LR: 1.000e-05\n"
         "Test: [  48/48]  Time: 0.108 (0.219)  Loss:  6.9014 (6.9100)  Acc@1:  0.1179 ( 0.1320)  Acc@5:  0.58 ( 0.55)",

@@ -108,3 +108,9 @@ def test_an_infinite_count_is_no_step():
 def test_a_log_of_several_runs_is_told_from_one_that_was_resumed():
     assert "started again" in straighten(a_log([0, 1, 2, 3, 0, 1, 2])).notes[0]
     assert "resumed" in straighten(a_log([0, 1, 2, 3, 4, 5, 2, 3, 4])).notes[0]
+
+
+def test_a_column_of_which_nothing_is_left_after_a_restart_is_no_trouble():
+    log = a_log([0, 1, 2, 3, 4, 0, 1, 2, 3])
+    log.add("percent", 4, 1.0, 4)
+    assert list(straighten(log).columns) == ["loss"]

@@ -86,3 +86,19 @@ def test_one_constant_answer_has_one_validation_loss(moves, speaks):
     evaluations = 0.15 * (1 + moves * np.array([0, 0.4, -0.3, 0.5, -0.2, 0.3, -0.5, 0.2, -0.4, 0.5]))
     run = a_run(loss=RESTING, batch_fingerprint=BATCHES, val_loss=evaluations)
     assert bool(constant_loss.check(run)) is speaks
+
+
+@pytest.mark.parametrize(
+    ("changed", "speaks"),
+    [
+        ({}, False),
+        ({"grad_norm": [1.0] * 10 + [2e-4] * 40}, True),  # there is a way down, and nobody takes it
+        ({"batch_fingerprint": [1.0, 2.0] * 25}, True),
+        ({"config": {"target_variance": 0.2}}, True),
+        ({"loss": [0.215] * 10 + [0.2] * 40}, True),
+    ],
+)
+def test_a_single_batch_that_is_fitted_as_well_as_can_be_may_rest(changed, speaks):
+    converged = {"loss": [1.5] * 10 + [0.2] * 40, "grad_norm": [1.0] * 10 + [1e-5] * 40, "batch_fingerprint": 1.0}
+    converged["loss"] = [value * 1.0001234 for value in (changed.get("loss") or converged["loss"])]
+    assert bool(constant_loss.check(a_run(**converged | {k: v for k, v in changed.items() if k != "loss"}))) is speaks

@@ -79,3 +79,33 @@ def test_speaks_when_evaluations_grow_wild_only_once_most_examples_are_known():
     wild = np.tile([0.3, 0.05, 0.2, 0.04, 0.35, 0.1], 4)
     run = a_run(loss=np.geomspace(2.0, 0.2, 220), val_loss=np.r_[calm, wild])
     assert erratic_validation.check(run)
+
+
+def test_what_training_won_before_the_first_evaluation_is_no_measure():
+    """A task that is learned within the first epoch: afterwards both curves wander, the held-out one no more."""
+    rng = np.random.default_rng(0)
+    loss = np.r_[4 * np.exp(-np.arange(20) / 4), np.zeros(380)] + rng.normal(0.48, 0.1, 400)
+    val = np.full(400, np.nan)
+    val[19::20] = [
+        0.6,
+        0.54,
+        0.44,
+        0.49,
+        0.59,
+        0.46,
+        0.54,
+        0.66,
+        0.53,
+        0.4,
+        0.63,
+        0.46,
+        0.49,
+        0.49,
+        0.36,
+        0.44,
+        0.54,
+        0.6,
+        0.47,
+        0.61,
+    ]
+    assert erratic_validation.check(a_run(loss=loss, val_loss=val)) == []

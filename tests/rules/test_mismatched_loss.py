@@ -77,3 +77,9 @@ def test_speaks_of_an_advantage_that_still_hangs_on_the_value_network():
     [finding] = mismatched_loss.check(a_run(loss=1.0, events=[Event(0, "coverage"), Event(0, "loss_input", seen)]))
     assert "advantage without a gradient" in finding.message
     assert "detach" in finding.try_[0]
+
+
+def test_says_that_probabilities_over_the_batch_are_no_answers():
+    [found] = mismatched_loss.check(seen(function="probabilities", made_by="softmax over dimension 0"))
+    assert "a sample's answer depends on the others of its batch" in found.message
+    assert "dim=1" in found.try_[0]

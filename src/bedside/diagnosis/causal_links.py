@@ -359,7 +359,7 @@ LINKS: tuple[Link, ...] = (
     *links("lopsided-labels", "gap-from-start", "held-out data hold the classes that training hardly shows"),
     Link("shrinking-weights", "diverging-loss", "weight decay erases what was learned"),
     Link("exploding-gradient", "dead-layer", "one step along it switched the units off"),
-    Link("loss-spike", "weight-jump", "the spike was one monstrous step"),
+    Link("loss-spike", "weight-jump", "the spike was one huge step"),
     Link("runaway-weights", "undersized-update", "any step is small against weights this large"),
     Link("frozen-learning-rate", "stuck-from-start", "a warm-up that is never stepped leaves the rate near zero"),
     Link("frozen-learning-rate", "undersized-update", "a warm-up that is never stepped leaves the rate near zero"),

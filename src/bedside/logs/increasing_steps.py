@@ -49,7 +49,7 @@ def straighten(log: Log) -> Straightened:
         arrays = {name: _last_branch(*three, restarts) for name, three in arrays.items()}
         where = ", ".join(str(int(step)) for _, step in restarts[:3]) + (", …" if len(restarts) > 3 else "")
         done.events += [Event(int(step), "resume") for _, step in restarts]
-        first = min(float(three[0][0]) for three in arrays.values())
+        first = min(float(three[0][0]) for three in arrays.values() if len(three[0]))
         anew = all(step <= first for _, step in restarts)  # several runs were written into one file
         what = "it was started again" if anew else "the run was resumed"
         done.notes.append(f"The steps go back to {where}: {what}; the last branch was kept.")

@@ -12,8 +12,9 @@ trainer writes 0.0 in place of NaN.
 The last `same` or more readings are exactly equal: `rounded` of them if the number was written with few digits, and a
 single-digit number never counts. From the first reading on, `alike` readings that agree to `digits` of their value are
 enough: batches differ by more. A loss that fell to zero on its way may stay there (hinge losses do), and so may one
-that has come down to `done` of its first value; one that is zero from its first reading may not. Not judged after the
-learning rate went to zero, nor for policy-optimisation surrogates.
+that has come down to `done` of its first value; one that is zero from its first reading may not. So may the loss of a
+single batch, the whole data, that `fell` to where no gradient is left (`faded`), if that is no guess. Not judged after
+the learning rate went to zero, nor for policy-optimisation surrogates.
 
 Or it comes to rest without being equal: over the last third, on batches that are known to differ, the loss keeps
 within `rest` of its value and scatters `calmer` times as much as in the first third or less, and that value is above
@@ -45,13 +46,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import BATCH_FINGERPRINT
+from bedside.record.vocabulary import BATCH_FINGERPRINT, GRAD_NORM
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import number
@@ -64,6 +66,8 @@ class Limits:
     alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
     digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
     done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
+    fell: float = 0.1  # of the first value: what is fitted as well as can be, and not stuck
+    faded: float = 1e-4  # of the largest gradient norm: the bottom of a valley
     evaluations: int = 3  # in that third: two may agree or differ by chance
     third: int = 20  # readings of the loss in a third of the run
     marks: int = 5  # batches of that third by which it is known that they differ: fast steps are not marked
@@ -94,6 +98,8 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if not frozen and _at_rest(run, series, limits):
         count, exact, frozen = len(series) // 3, False, True
         first = int(series.steps[-count])
+    if frozen and _converged(run, series, limits):
+        return
     if not frozen or not still_learning(run.series("lr"), first):
         return
     yield constant_loss.finding(
@@ -117,6 +123,16 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Check that the loader returns another batch at each step.",
         ],
     )
+
+
+def _converged(run: Run, series: Series, limits: Limits) -> bool:
+    """Whether one and the same batch is fitted as well as can be: the loss came down, and no gradient is left."""
+    marks, norms = run.series(BATCH_FINGERPRINT.name).finite(), run.series(GRAD_NORM.name).finite()
+    if len(marks) < limits.marks or len(np.unique(marks.values)) > 1 or not norms:
+        return False
+    fell = series.last <= (1 - limits.fell) * float(series.values[0])
+    guess = sits_on_a_guess(run.config, series.last)
+    return fell and guess is None and 0 < norms.last <= limits.faded * float(norms.values.max())
 
 
 def _at_rest(run: Run, series: Series, limits: Limits) -> bool:

@@ -14,7 +14,8 @@ Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and
 half of many evaluations, and `louder` times that of the training loss there. In episodes: after having fallen by `deep`
 of its first value it went back there at least `times` times, with at least `back` of what it had won in between, and
 `dense` of the evaluations from the first return to the last are such; and its noise over that episode, in units of its
-progress, is `far_louder` times that of the training loss. So a small validation set of a noisy problem does not count.
+progress, is `far_louder` times that of the training loss since the first evaluation. So a small validation set of a
+noisy problem does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -143,7 +144,7 @@ def _returns(series: Series, training: Series, limits: Limits) -> list[int]:
     found = swings(values, low=first - limits.back * won, high=first)
     found = [i for i in found if i >= limits.early * len(values) and won[i] > limits.deep * abs(first)]
     found = _episode(found, limits)
-    curve = outline(training)
+    curve = outline(training.since(series.first_step))  # what it won before the first evaluation is no measure
     if len(found) < limits.times or curve.progress <= 0:
         return []
     episode = values[max(0, found[0] - 2) : found[-1] + 3]

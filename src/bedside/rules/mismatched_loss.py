@@ -63,6 +63,7 @@ TAKES = {
     "ctc_loss": "logarithms of probabilities",
     "exp": "logarithms",
     "division": "a sum of what is never negative",
+    "probabilities": "probabilities that add up to one over the classes of each sample",
     "ctc_targets": "targets without the blank",
     "policy_gradient": "an advantage without a gradient",
 }
@@ -70,6 +71,7 @@ TAKES = {
 CALLED = {
     "exp": "The exponential in the loss",
     "division": "The division in the loss",
+    "probabilities": "The likelihood in the loss",
     "ctc_targets": "ctc_loss",
     "policy_gradient": "The policy gradient",
 }
@@ -117,6 +119,8 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
         return f"the loss cannot fall{floor}"
     if function == "binary_cross_entropy_with_logits":
         return "the loss cannot fall below 0.313 for ones and 0.693 for zeros"
+    if function == "probabilities":
+        return "a sample's answer depends on the others of its batch, and alone it is always certain"
     if function == "division":
         return "scores of either sign add up to anything, zero too, and the loss has no lower end"
     if function == "ctc_targets":
@@ -131,6 +135,10 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
 def _remedy(function: str, made_by: str) -> str:
     if function == "policy_gradient":
         return "Detach it: -(log_prob * advantage.detach()).mean() for the actor; the critic has a loss of its own."
+    if function == "probabilities":
+        return (
+            "Take the softmax over the classes: torch.log_softmax(scores, dim=1), or F.cross_entropy(scores, labels)."
+        )
     if function == "division":
         return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
     if function == "ctc_targets":

@@ -20,6 +20,11 @@ def ctc(frames, symbols=((1, 2),)):
     return F.ctc_loss(frames.unsqueeze(1), torch.tensor(symbols), torch.tensor([5]), torch.tensor([2]))
 
 
+def by_hand(dim):
+    """A likelihood that picks each label's probability, of those that add up over a dimension."""
+    return lambda scores: -torch.log(scores.softmax(dim)[torch.arange(5), LABELS] + 1e-9).mean()
+
+
 def seen(loss, tmp_path, outputs=3):
     model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, outputs))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -46,6 +51,7 @@ def seen(loss, tmp_path, outputs=3):
         (lambda scores: F.nll_loss(scores.log_softmax(0), LABELS), ("nll_loss", "log_softmax over dimension 0")),
         (lambda scores: ctc(scores.log_softmax(1), [[0, 2]]), ("ctc_targets", "blank (0)")),
         (lambda scores: F.kl_div(scores.softmax(1), SPREAD, reduction="batchmean"), ("kl_div", "softmax")),
+        (by_hand(0), ("probabilities", "softmax over dimension 0")),
         (ctc, ("ctc_loss", "linear layer")),
         (lambda scores: ctc(scores.softmax(1)), ("ctc_loss", "softmax")),
         (
@@ -118,3 +124,9 @@ def test_a_linear_layer_is_known_by_its_bias_where_its_input_is_not_contiguous()
     layer, turned = nn.Linear(6, 3), torch.randn(4, 5, 6).transpose(0, 1)
     assert maker(layer(turned)) in ("Mm", "Addmm", "Linear")
     assert maker(layer(turned).softmax(-1) + layer.bias) == "Add"
+
+
+def test_a_table_of_similarities_may_be_normalised_both_ways(tmp_path):
+    square = lambda table: -torch.log(table.softmax(0)[torch.arange(5), LABELS]).mean()  # noqa: E731
+    assert seen(by_hand(1), tmp_path) == []
+    assert seen(square, tmp_path / "square", outputs=5) == []

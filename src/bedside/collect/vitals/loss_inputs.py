@@ -17,30 +17,16 @@ import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.reading.graph_values import kept_as
+from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.collect.reading.policy_gradient import weighted_with_gradient
 from bedside.record.run import Event
 
 MAX_LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
-SHAPING = frozenset(
-    [
-        "View",
-        "ReshapeAlias",
-        "UnsafeView",
-        "Squeeze",
-        "Unsqueeze",
-        "Transpose",
-        "Permute",
-        "T",
-        "Clone",
-        "ToCopy",
-        "Slice",
-    ]
-)
 FLATTENING = ("View", "UnsafeView", "ReshapeAlias")
 MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 SCORES = {"Addmm": "linear layer", "Mm": "linear layer", "Linear": "linear layer", "Convolution": "convolution"}
+PICKING = ("IndexBackward", "GatherBackward", "MulBackward")  # of a label's probability, or by a one-hot table
 CUT = {"Relu": "ReLU"}  # scores that cannot be negative: whatever is below zero counts the same and gets no gradient
 # What each loss function should not be given.
 UNWANTED = {
@@ -92,6 +78,8 @@ class LossInputs(Collector):
             divides_by = divided_by_scores(each)
             if exponential_twice(each):
                 facts = {"function": "exp", "made_by": "exp"}
+            elif over := picked_from_softmax_over_the_batch(each):
+                facts = {"function": "probabilities", "made_by": over}
             elif divides_by:
                 facts = {"function": "division", "made_by": divides_by}
             elif weighted_with_gradient(each):
@@ -176,6 +164,29 @@ def exponential_twice(loss: Any) -> bool:
         node.name().startswith("ExpBackward") and _operation(node.next_functions[0][0]) == "Exp"
         for node in _near_the_end(loss)
     )
+
+
+def picked_from_softmax_over_the_batch(loss: Any) -> str:
+    """`softmax over dimension 0`, where a loss picks from each sample's row probabilities that add up over the samples;
+    empty if it does not. A square table may be one of similarities, which is normalised both ways.
+
+    >>> import torch
+    >>> scores, labels = torch.nn.Linear(3, 4)(torch.ones(7, 3)), torch.tensor([0, 1, 2, 3, 0, 1, 2])
+    >>> def likelihood(dim):
+    ...     return -torch.log(scores.softmax(dim)[torch.arange(7), labels] + 1e-9).mean()
+    >>> picked_from_softmax_over_the_batch(likelihood(0)), picked_from_softmax_over_the_batch(likelihood(1))
+    ('softmax over dimension 0', '')
+    """
+    for node in _near_the_end(loss):
+        if str(node.name()).startswith(PICKING):
+            before, _ = node.next_functions[0]
+            name = "" if before is None else str(before.name()).partition("Backward")[0]
+            if name not in ("Softmax", "LogSoftmax"):
+                continue
+            shape = tuple(before._input_metadata[0].shape)
+            if len(shape) == 2 and before._saved_dim == 0 and shape[0] != shape[1]:
+                return "softmax over dimension 0"
+    return ""
 
 
 def divided_by_scores(loss: Any) -> str:

@@ -42,13 +42,15 @@ _NUMBER = re.compile(
     (?<![\w.@\#])(?P<ordinal>\d{1,15})(?P<of>epoch|batch|iter|step|update)(?:e?s)?(?![a-zA-Z0-9_])  # ESPnet: 3epoch
   | (?<![\w.@\#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)
         (?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
+        (?!\d*[a-zA-Z]{4})                                                                # 3DBall is a name
         (?P<unit>\s?%|[a-zA-Z]{0,3}(?![\w.]))?
         (?:(?:\s*/\s*|\sof\s)(?P<total>\d{1,15})(?![\w.]))?
   | (?<![\w./\-])(?<!\bof\s)(?P<special>[-+]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|None|null))
         (?:\.0+)?(?![\w./\-])  # Lightning's bar prints nan.0
     """
 )
-_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}")
+# A full stop ends a sentence behind a whole word or a unit: `3DBall. Step: 9. Time: 10 s. Mean`, not `Avg. loss`.
+_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
 _EDGES = " \t:=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
 MAX_NUMBERS_IN_A_LINE = 2_000

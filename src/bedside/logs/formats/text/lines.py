@@ -24,6 +24,7 @@ from bedside.logs.formats.text.line_numbers import Found
 from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
 from bedside.logs.formats.text.tables import row_of
+from bedside.logs.formats.text.unnamed_steps import with_names_in_front
 from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
@@ -210,7 +211,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
-    for line in in_one_line(with_points(lines)):
+    for line in in_one_line(with_names_in_front(with_points(lines))):
         reader.read(line)
     return reader.finish()
 
