@@ -46,7 +46,8 @@ class Worker:
         # A folder of its own: for what tools write, and so that Python finds nobody else's modules beside it.
         self._folder = tempfile.TemporaryDirectory(prefix="bedside-cost-", ignore_cleanup_errors=True)
         self._errors = Path(self._folder.name) / "errors.txt"
-        env = os.environ | {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}
+        path = os.pathsep.join([str(HERE), str(HERE.parent / "src")])  # this tree's bedside, whichever is installed
+        env = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}
         command = [str(python), "-m", "cost.worker", workload, place, *(["--fused"] if fused else [])]
         with self._errors.open("w") as errors:
             self._process = subprocess.Popen(

@@ -90,7 +90,7 @@ def outcome(trial: Trial, folder: Path, states: Sequence[Any]) -> Outcome:
 def calm() -> None:
     """Samples from the first step on, and no words about recording that has ended."""
     torch.set_num_threads(1)
-    budget_module.FULL_RECORDING_SHARE = budget_module.QUICK_START_SECONDS = 0.0
+    budget_module.FULL_RECORDING_SHARE = budget_module.QUICK_STEP_SECONDS = 0.0
     warnings.simplefilter("ignore")
 
 

@@ -24,7 +24,7 @@ SAMPLES = 24  # of each program
 @pytest.mark.timeout(600)
 def test_an_interrupt_at_any_line_harms_nothing(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bedside.collect.sampling.budget.FULL_RECORDING_SHARE", 0.0)
-    monkeypatch.setattr("bedside.collect.sampling.budget.QUICK_START_SECONDS", 0.0)
+    monkeypatch.setattr("bedside.collect.sampling.budget.QUICK_STEP_SECONDS", 0.0)
     hits = counted(which, tmp_path / "counted")
     trials = random.Random(0).sample(trials_of(which, hits), SAMPLES)
     found = list(outcomes(trials, tmp_path, at_once=2))

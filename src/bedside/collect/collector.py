@@ -16,7 +16,7 @@ one warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,7 @@ class WatchContext:
     layout: Layout  # replaced by the monitor when the model's parameters change
     rank: int = 0
     probes: Probes = field(default_factory=Probes)
+    affords: Callable[[float], bool] = lambda seconds: True  # work that is done once and takes so long
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
     skipped_steps: int = 0  # fast-path steps so far, at which no collector was called

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.collect.sampling.budget import QUICK_STEP_SECONDS
+from bedside.collect.sampling.budget import QUICK_STEP_SECONDS, Budget
 from bedside.collect.sampling.intervals import GRACE_STEPS, Intervals
 from bedside.collect.step.step_count import StepCount
 from bedside.diagnosis.engine import as_story, run_rules
@@ -29,8 +29,8 @@ from bedside.rules import CATALOGUE, Rule
 from bedside.wording import count, printable
 
 SHARE = 0.0015  # of the run's time, where there is no budget to take a part of
-EARLY_SHARE = 0.02  # of the first 500 steps' time that early looks may take where steps are slow
-EARLY_SECONDS = 0.5  # seconds in all that early looks may take besides, so that a short run is alarmed while it runs
+EARLY_SHARE = 0.02  # of the first 500 steps' time that early looks may take
+EARLY_SECONDS = 0.5  # seconds in all that they take at most; without a budget quick steps may take as much
 SPACING = 0.1  # of the run: within the grace the next look waits until the run has grown by this much
 
 
@@ -45,11 +45,13 @@ class Alarms:
         share: float = SHARE,
         rules: Sequence[Rule] = CATALOGUE,
         withdraw: Callable[[Finding, int], None] = lambda finding, step: None,
+        early: Callable[[], float] = lambda: EARLY_SECONDS,
     ) -> None:
         self._view = view
         self._on_alarm = on_alarm
         self._withdraw = withdraw
         self._share = share
+        self._early = early  # seconds that early looks may take
         self._rules = [each for each in rules if not each.preview]  # what is on trial neither alarms nor explains
         self._held_back = HeldBack()
         self._began = time.perf_counter()
@@ -67,13 +69,11 @@ class Alarms:
         self._step = step
         elapsed = time.perf_counter() - self._began
         grown = self._step >= (1 + SPACING) * self._looked_at
-        early = self._step < GRACE_STEPS and self._spent_early < self._early_allowed(elapsed) and grown
+        early = self._step < GRACE_STEPS and grown and self._affords_early_look()
         return turned or self.looks == 0 or early or self.spent + self._dearest < self._share * elapsed
 
-    def _early_allowed(self, elapsed: float) -> float:
-        """Seconds that early looks may take: their share of the first steps, but more where those are over at once."""
-        step = elapsed / max(self._step, 1)
-        return EARLY_SECONDS if step < QUICK_STEP_SECONDS else min(EARLY_SECONDS, EARLY_SHARE * GRACE_STEPS * step)
+    def _affords_early_look(self) -> bool:
+        return self._spent_early + self._dearest <= self._early()
 
     def look(self, prepare: Callable[[], None] = lambda: None, *, final: bool = False) -> float:
         """Run all rules and report what is new. Returns the seconds it took, with what had to be prepared for it.
@@ -91,16 +91,24 @@ class Alarms:
         self.looks += 1
         self._looked_at = self._step
         took = time.perf_counter() - started
-        self._dearest = max(took, 0.5 * self._dearest)
-        if self._step < GRACE_STEPS and self._spent_early < self._early_allowed(started - self._began):
+        if self._step < GRACE_STEPS and (self.looks == 1 or self._affords_early_look()):
             self._spent_early += took
         else:  # a run of slow steps is early for hours: its looks count like any other's
             self.spent += took
+        self._dearest = max(took, 0.5 * self._dearest)
         for finding in news.overturned:
             self._withdraw(finding, self._step)
         for finding in new:
             self._on_alarm(finding)
         return took
+
+
+def early_seconds(budget: Budget) -> float:
+    """What early looks may take: their share of the first steps; without a budget more where those are over at once."""
+    step = budget.usual_step
+    if step is None or (budget.limit is None and step < QUICK_STEP_SECONDS):
+        return EARLY_SECONDS
+    return min(EARLY_SECONDS, EARLY_SHARE * GRACE_STEPS * step)
 
 
 class AlarmPrinter:

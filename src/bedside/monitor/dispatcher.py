@@ -8,6 +8,7 @@ on unwatched.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -92,7 +93,8 @@ class Dispatcher:
         self.off = ""  # why the monitor was switched off, if it was
         self._end_noted = False  # that the monitor was switched off, in the record
         self.closed = False
-        self.timed = False  # by whoever called
+        self.timed = False  # by whoever called,
+        self.booked_until = 0.0  # and how far that time is in the books, by the clock
         steps.on_finished = self._step_finished
 
     def attach(self) -> None:
@@ -322,6 +324,8 @@ class Dispatcher:
         self.collectors.next_step()
         self.budget.total += self._context.forward_hooks.spent
         self._context.forward_hooks.spent = 0.0
+        self.book()
+        self.budget.step_took(data.step, data.seconds)
         self._context.forward_hooks.step_ended()
         if self._context.forward_hooks.blind:
             self._events.blind(self._context.model)
@@ -329,6 +333,12 @@ class Dispatcher:
         self._context.ended = self.steps.last_end
         # The step after a sampled one is observed as well: some compare two that follow each other.
         self._between_steps(data.step, may_skip=not sampled)
+
+    def book(self) -> None:
+        """The time of ours that is under way, into the books."""
+        now = time.perf_counter()
+        self.budget.total += now - self.booked_until
+        self.booked_until = now
 
     def _between_steps(self, step: int, may_skip: bool = True) -> None:
         if self.flush_cycle.is_due(step, self.steps.last_end):

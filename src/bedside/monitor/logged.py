@@ -96,7 +96,7 @@ def number(name: str, value: Any) -> float:
     """The number that was given: a float, an int, or a tensor with one element."""
     try:
         return float(value.detach() if isinstance(value, Tensor) else value)
-    except (TypeError, ValueError, RuntimeError):
+    except (OverflowError, TypeError, ValueError, RuntimeError):
         raise BadOption(
             f"{name}={value!r} is not a number.",
             expected="one number per metric: a float, an int or a tensor with one element",

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import numpy.ma  # noqa: F401  (np.unique loads it when it is first called: not in the user's first step)
 from torch import nn
 from torch.optim import Optimizer
 
@@ -43,7 +44,7 @@ from bedside.errors import BadOption, pass_on_interrupts, say, unknown_name, war
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
 from bedside.monitor import ranks
-from bedside.monitor.alarms import SHARE, AlarmPrinter, AlarmReporter, Alarms
+from bedside.monitor.alarms import SHARE, AlarmPrinter, AlarmReporter, Alarms, early_seconds
 from bedside.monitor.dispatcher import Dispatcher
 from bedside.monitor.flush_cycle import FlushCycle
 from bedside.monitor.flushing import Flusher
@@ -108,7 +109,8 @@ class Monitor:
         limits = Budget(intervals, budget, fixed=ranks.several_ranks())
         self._categories = Categories(queue)
         self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
-        context = WatchContext(model, self.optimizers, queue, self._forward_hooks, layout, rank, allowed)
+        hooks = self._forward_hooks
+        context = WatchContext(model, self.optimizers, queue, hooks, layout, rank, allowed, limits.affords)
         if incidents is not None:
             announce: Callable[[str], None] = _nothing if quiet else say
             make = functools.partial(incidents.listener, run_dir=recorder.run_dir, count=count, announce=announce)
@@ -142,7 +144,8 @@ class Monitor:
         self._flusher = Flusher(recorder, events, context, step_rows, self._collectors, self._categories)
         share = ALARM_SHARE * budget / UNTIMED_FACTOR if budget else SHARE
         reporter = AlarmReporter(recorder, events, count, intervals, printer)
-        alarms = Alarms(recorder.view, reporter.begun, share, self._rules, printer.withdraw)
+        early = functools.partial(early_seconds, limits)
+        alarms = Alarms(recorder.view, reporter.begun, share, self._rules, printer.withdraw, early)
         cycle = FlushCycle(
             recorder, events, context, count, losses, step_rows, limits, timing, control, parameters, self._flusher,
             alarms, incidents,

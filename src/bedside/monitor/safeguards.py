@@ -26,7 +26,8 @@ def unharmed(method: Method) -> Method:
         if self.off:
             return None
         within, self.timed = self.timed, True
-        began = time.perf_counter()
+        if not within:  # one that calls another is timed with it
+            self.booked_until = time.perf_counter()
         gradients = torch.is_grad_enabled()
         try:
             return method(self, *args, **kwargs)
@@ -36,8 +37,8 @@ def unharmed(method: Method) -> Method:
             self.caught(method.__name__, error)
         finally:
             self.timed = within
-            if not within:  # one that calls another is timed with it
-                self.budget.total += time.perf_counter() - began
+            if not within:
+                self.book()
 
     return safely  # type: ignore[return-value]
 

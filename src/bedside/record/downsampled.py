@@ -25,15 +25,16 @@ CAPACITY = HEAD + MIDDLE + 2 * FOLD
 # Small pieces wait, to be put in place together: they come all the time, and somebody looks now and then.
 SMALL = 2048  # readings: from here on joining pieces costs as much as it saves
 MAX_PIECES = 32  # an array of a single row is mostly overhead
+FIRST_ROOM = 64  # rows there is room for at first: memory that a short run never needs is not asked for
 
 
 class Thinned:
     """Rows of `width` columns that share their steps."""
 
     def __init__(self, width: int) -> None:
-        self._values = np.empty((width, CAPACITY))  # a column is contiguous
-        self._first = np.empty(CAPACITY, np.int64)  # the steps that each place stands for; the same if it is exact
-        self._last = np.empty(CAPACITY, np.int64)
+        self._values = np.empty((width, FIRST_ROOM))  # a column is contiguous
+        self._first = np.empty(FIRST_ROOM, np.int64)  # the steps that each place stands for; the same if it is exact
+        self._last = np.empty(FIRST_ROOM, np.int64)
         self._length = 0
         self._middle = 0  # how many places are block means
         self._stride = 2  # rows in a block
@@ -84,11 +85,22 @@ class Thinned:
             if self._length == CAPACITY:
                 self._fold()
             n = min(len(at) - done, CAPACITY - self._length)
+            self._make_room(self._length + n)
             here = slice(self._length, self._length + n)
             self._values[:, here] = rows[done : done + n].T
             self._first[here] = self._last[here] = at[done : done + n]
             self._length += n
             done += n
+
+    def _make_room(self, rows: int) -> None:
+        """For so many in all, and as many again, up to the most there may be."""
+        if rows > len(self._first):
+            room = min(CAPACITY, 2 * rows)
+            old = self._values, self._first, self._last
+            self._values = np.empty((len(self._values), room))
+            self._first, self._last = np.empty((2, room), np.int64)
+            for array, kept in zip((self._values, self._first, self._last), old, strict=True):
+                array[..., : self._length] = kept[..., : self._length]
 
     def columns(self, which: Sequence[int]) -> Iterator[tuple[Steps, Values]]:
         """Steps and values of some columns, without what is missing; copies, safe to keep."""

@@ -13,7 +13,7 @@ A leaf is dead when its norm is zero (less than `zero` of the largest) at `alway
 of the run. A bias alone never is: while the weight beside it gets a gradient, the signal arrives and merely cancels
 out over the batch, as in a hinge loss of two equal halves. The place is the last dead leaf in model order: in front
 of it everything is cut off. When all of them are dead, the loss must be other than zero. Parameters that have no
-gradient at all are silent-parameter's business.
+gradient at all are left to silent-parameter.
 
 ## When it is wrong
 Experts and branches that few batches use. Modules frozen by a learning rate of zero still have gradients.

@@ -11,7 +11,7 @@ still, and the run ends in NaN.
 A reading is hot when it is `factor` times the median of all readings before it (no absolute number: healthy runs have
 norms of 1e5). Hot readings count when they last to the end, come `again` and again, or ruin the loss for good; and only
 if the loss after them is worse than before by more than its noise. A lone spike that the loss shrugs off is normal,
-one that it recovers from is loss-spike's business, one that comes with inputs of another shape is another task's, and
+one that it recovers from is left to loss-spike, one that comes with inputs of another shape is another task's, and
 slow growth (tenfold while the learning rate decays) is normal.
 Readings that are `monstrous` times the median before them, or not finite, are not lone spikes when they make `often` of
 all: clipped or skipped, they harm slowly, and count whatever the loss says.
@@ -125,7 +125,7 @@ def _again_and_again(run: Run, norms: Series, usual: Values, limits: Limits) -> 
     wild[: limits.past] = False
     bad = ~np.isfinite(norms.values)
     if wild.mean() < limits.often or not (wild & ~bad).any() or wild.sum() < limits.again:
-        return []  # not finite and nothing else: nonfinite-gradient's business
+        return []  # not finite and nothing else: left to nonfinite-gradient
     first, calm = int(norms.steps[int(np.argmax(wild))]), float(np.nanmedian(usual))
     largest = float(norms.values[wild & ~bad].max())
     infinite = f", and not finite at {int((wild & bad).sum())}" if (wild & bad).any() else ""

@@ -8,8 +8,8 @@ The first layer multiplies it through, so one feature decides everything, gradie
 half-precision overflows at 65,504.
 
 ## How it decides
-The largest absolute value, in the usual sampled batch, is above `large`. A single batch that stands out is the business
-of bad-batch.
+The largest absolute value, in the usual sampled batch, is above `large`. A single batch that stands out is left to
+bad-batch.
 
 ## When it is wrong
 A model whose first layer normalises its input.

@@ -14,7 +14,7 @@ but holds the same weights, or one that changes the rate at every call was stepp
 is where it begins, or something sets the rate back), or the log's settings name a schedule that is not constant
 (then `epochs` readings are enough, if they are `most` of the plan). Or one parameter group follows a
 schedule and another keeps, for the whole run, a rate below `left` of what that schedule reached: a schedule written by
-hand that sets the first group alone. A rate of exactly zero is a way to freeze, and is let be.
+hand that sets the first group alone. A rate of exactly zero is a way to freeze, and is left alone.
 
 ## When it is wrong
 Schedulers that wait for a metric, or for a step that this run does not reach.

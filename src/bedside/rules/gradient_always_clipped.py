@@ -14,7 +14,7 @@ warning when the share is `nearly_all` and the norm `above` times the threshold 
 known to divide by the gradient's own size. Where the norm before clipping is not known (only how often it was clipped,
 or a norm that sits on its highest value), the share must be `all_`. With clipping by value some element is nearly
 always above the threshold, so a step counts when its norm was cut by a factor of `above`. Pre-training recipes that
-clip while the gradient settles are quiet later.
+clip while the gradient settles stop clipping later.
 
 ## When it is wrong
 Recipes that normalise every gradient on purpose (some recurrent nets, some reinforcement learning).

@@ -13,7 +13,7 @@ The rate is within a hair of its peak at the first reading and does not rise lat
 `at_once` of the run on and, by medians of three, is `jump` times its first level within `early` of the run and more
 than ten times its noise above it; and it does come back. Where the size of the steps was recorded, those on the way up
 must be `longer` times the later ones: a loss that rises under ordinary steps has another cause. A loss that does not
-come back is oversized-update's or diverging-loss's business, and one that rises where the task changed is the task's.
+come back is left to oversized-update or diverging-loss, and one that rises where the task changed is the task's.
 
 ## When it is wrong
 Restarted runs, whose first loss is that of a trained model on one easy batch.

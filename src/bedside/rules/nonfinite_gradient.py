@@ -9,7 +9,7 @@ One update with a NaN gradient makes the weights NaN, and NaN weights never reco
 ## How it decides
 A finite gradient afterwards proves that the bad step was not applied (a loss scaler or a guard skipped it), so only
 the readings up to the end count. One bad reading at the very end is believed when the loss is not finite either, or
-when nothing shows that steps are skipped on purpose. Skipped steps that recover are the business of a loss scaler,
+when nothing shows that steps are skipped on purpose. Skipped steps that recover are how a loss scaler works,
 unless so many are thrown away that the run pays for it (`wasted`).
 
 ## When it is wrong

@@ -14,7 +14,7 @@ half-precision weights, a hand that edited them). Buffers are looked at on sampl
 because its loss was NaN has been through BatchNorm all the same.
 
 ## When it is wrong
-Models that keep −inf in a parameter on purpose (masks belong into buffers).
+Models that keep −inf in a parameter on purpose (masks belong in buffers).
 
 ## What to try
 1. Restore the last checkpoint from before that step.

@@ -10,12 +10,11 @@ thresholds, ensembles) gets worse, and accuracy often follows later.
 ## How it decides
 The validation loss is `rise` of its best level above it, beyond `noise` of its own noise, in all of the last three
 evaluations, while the training loss went on falling; and the typical metric beside it stayed where it was, or
-improved only at first. Metrics that got worse are overfitting; where they still improve, loss and metric have parted,
-which is a note. Or, where the number of
-classes is known, whatever the past: over the last three evaluations the loss is `times` as high as that of a classifier
-which is right as often and as sure as it is right could be (Fano's inequality), and higher than that of a blind guess,
-which no lack of sureness explains; the training loss is a small part of it (`sure`), and began at no more than `began`
-times that guess, so it is a mean and not a sum.
+improved only at first. Metrics that got worse are overfitting; where they still improve, loss and metric disagree,
+which is a note. Or, where the number of classes is known, whatever the past: over the last three evaluations the loss
+is at least `times` the lowest that a classifier of this accuracy could have (Fano's inequality), and higher than that
+of a blind guess, so the answers are wrong with confidence; the training loss is a small part of it (`sure`), and began
+at no more than `began` times that guess, so it is a mean and not a sum.
 
 ## When it is wrong
 Where only the decisions matter.

@@ -20,7 +20,7 @@ Four patterns in ‖update‖ / ‖weights before it‖, each judged together wi
 It is an error when the loss did not come back below its level before; a warning when it jumped to more than `jump`
 times that level and then recovered, or has not `halved` since, or when units died; a note when a burst did no visible
 harm. After a burst a loss that still falls by `doubling` whenever the steps double may yet halve, and is left alone. A
-burst that one wild gradient caused is exploding-gradient's business. A burst is dated from where the steps rose above
+burst that one wild gradient caused is left to exploding-gradient. A burst is dated from where the steps rose above
 `sustained` and did not come back. Healthy first steps reach 0.15 (RMSprop and Adagrad, whose memory is empty then).
 
 ## When it is wrong

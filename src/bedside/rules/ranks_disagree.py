@@ -11,7 +11,7 @@ parameter outside the wrapper, a buffer or a random number that was not synchron
 ## How it decides
 Ranks are compared with the one whose norm is the median of all. Two that agreed to within `agree` before the first step
 or at their first common reading differ by more than `apart` at the last `last`. Ranks that never agreed hold different
-parts of one model and are left in peace; so are those of a sharded model.
+parts of one model and are left alone; so are those of a sharded model.
 
 ## When it is wrong
 Methods that let replicas drift on purpose between two synchronisations (local SGD).
@@ -24,7 +24,7 @@ Methods that let replicas drift on purpose between two synchronisations (local S
 >>> from bedside.testing import a_run
 >>> drifting = [5.0 + 0.01 * i for i in range(100)]
 >>> print(*ranks_disagree.check(a_run(loss=1.0, rank_param_norm={"0": 5.0, "1": drifting})))
-DST102 ranks-disagree: The weights of rank 1 (norm 5.99) have parted from those of rank 0 (norm 5) since step 1.
+DST102 ranks-disagree: The weights of rank 1 (norm 5.99) differ from those of rank 0 (norm 5) since step 1.
 
 ## References
 - PyTorch documentation, DistributedDataParallel: parameters are broadcast once, and then kept equal by equal gradients.
@@ -68,7 +68,7 @@ def ranks_disagree(run: Run, limits: Limits) -> Iterator[Finding]:
     odd = min(apart, key=lambda each: each.onset)
     more = f" So have those of {plural(len(apart) - 1, 'more rank')}." if len(apart) > 1 else ""
     yield ranks_disagree.finding(
-        f"The weights of rank {odd.rank} (norm {number(odd.norm)}) have parted from those of rank {first.owner} "
+        f"The weights of rank {odd.rank} (norm {number(odd.norm)}) differ from those of rank {first.owner} "
         f"(norm {number(odd.usual)}) since {moment(run, odd.onset)}.{more}",
         first_step=odd.onset,
         last_step=odd.last_step,

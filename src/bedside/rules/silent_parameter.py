@@ -12,7 +12,7 @@ comes after the cut fits it as well as it can.
 ## How it decides
 `gradient_steps` is 0 after at least `steps` watched steps, or after `used` where the module's own outputs were seen at
 every look at the activations: that is not a branch that few batches take, but one that all take and that is cut off
-behind it. A gradient of exactly zero is a gradient, and that of a whole module dead-layer's business; one parameter of
+behind it. A gradient of exactly zero is a gradient, and that of a whole module is left to dead-layer; one parameter of
 zero gradient at `looks` sampled steps and more, in a module that has gradients, is this rule's. Parameters frozen with
 `requires_grad_(False)` are not trainable and do not count.
 

@@ -57,7 +57,7 @@ WORDS = frozenset("return returns reward rewards".split())
 class Limits:
     fewest: int = 15  # readings: of noisy episodes fewer show nothing
     steps: int = 200  # of the run: agents begin slowly
-    noise: float = 1.0  # σ of one reading, which is 1.8 of a running median: what rose at all is let be
+    noise: float = 1.0  # σ of one reading, which is 1.8 of a running median: what rose at all is left alone
     gain: float = 0.1  # of the level: an agent that learns at all wins more
     full: float = 0.9  # of a success rate
     doubled: float = 1.0  # of the level: a gain that the noise could hide, at two σ of the last third less the first

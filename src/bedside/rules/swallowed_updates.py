@@ -10,7 +10,7 @@ swallowed first, and large weights before small ones.
 
 ## How it decides
 In a module in half precision more than `most` of the weights with a gradient did not change, at the median over the
-run. In float32 the same share means steps of no size at all, which undersized-update and unmoved-parameter tell.
+run. In float32 the same share means steps of no size at all, which undersized-update and unmoved-parameter report.
 
 ## When it is wrong
 Optimizers that remember what was rounded away (Kahan summation) lose nothing, and weights rounded at random lose

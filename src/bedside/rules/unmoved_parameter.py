@@ -11,7 +11,7 @@ mask, weights in half precision that swallow it, or weights restored after every
 ## How it decides
 The update norm is zero, or below `bit` of the weights, at `always` of the readings in the second half of the run, while
 the gradient norm is not and the model as a whole still moves at more than `pace` of what it did. Parameters in no
-optimizer are uncovered-parameter's business, those without a gradient silent-parameter's and dead-layer's. When a
+optimizer are left to uncovered-parameter, those without a gradient to silent-parameter and dead-layer. When a
 parameter group has a learning rate of exactly zero it is a note: that is a way to freeze.
 
 ## When it is wrong

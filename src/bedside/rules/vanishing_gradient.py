@@ -12,7 +12,7 @@ little, so the curve alone does not show it.
 Norms are compared leaf with leaf, by their medians over the run without its first fifth (a head that starts at zero
 passes nothing back for a step or two, and that is healthy). Even the best-fed leaf of the first quarter gets less than
 `ratio` times what is usual in the last quarter, and the fade is gradual: some leaves in between are in between. A cut
-from healthy to exactly zero is dead-layer's business. Adam divides by the gradient's own size, so when updates are
+from healthy to exactly zero is left to dead-layer. Adam divides by the gradient's own size, so when updates are
 recorded the front must also move more slowly than the back (`pace`), unless nothing was learned: the loss improved by
 less than `improved` and bears a sign of ignorance, such as the level of chance (see stuck-from-start).
 

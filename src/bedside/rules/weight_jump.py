@@ -5,7 +5,7 @@ A sudden change of the weights, of the whole model or of single layers, that is 
 the run's own habit.
 
 ## Why it matters
-Weights move by small steps. A jump is one monstrous step, a re-initialised layer, a checkpoint loaded in mid-run, or an
+Weights move by small steps. A jump is one huge step, a re-initialised layer, a checkpoint loaded in mid-run, or an
 edit by hand; what was learned may be gone with it.
 
 ## How it decides
@@ -162,8 +162,8 @@ def _one_monstrous_step(run: Run, step: int) -> str:
     norms = run.series(GRAD_NORM.name).finite()
     usual, now = norms.before(step).median(), norms.since(step).head(1)
     if not now or not usual > 0:
-        return "One monstrous step: the gradient norm of that step is then far above the usual."
-    return f"One monstrous step: its gradient norm was {number(now.last / usual, 2)} times the usual."
+        return "One huge step: the gradient norm of that step is then far above the usual."
+    return f"One huge step: its gradient norm was {number(now.last / usual, 2)} times the usual."
 
 
 def _jump(run: Run, norms: Series, limits: Limits) -> int | None:

@@ -7,8 +7,10 @@ import pytest
 from bedside.collect.sampling.budget import (
     ALARM_SHARE,
     FAST_STEP_SECONDS,
+    MAX_UNTIMED,
     MOMENTS_GROUP,
-    QUICK_START_INTERVAL,
+    QUICK_START_INTERVALS,
+    RECENT_READS,
     UNTIMED_FACTOR,
     Budget,
     affordable_intervals,
@@ -35,20 +37,20 @@ def run(budget: Budget, steps: int, *, step: float, costs: dict[str, float], fir
             budget.step_took(number, step + own)
         else:
             budget.total += FAST_STEP_SECONDS
-            budget.fast_steps_took(number, 1, step + FAST_STEP_SECONDS)
+            budget.fast_steps_took(number, 1, step + FAST_STEP_SECONDS, usual=step + FAST_STEP_SECONDS)
 
 
 def spent_per_step(budget: Budget, costs: dict[str, float]) -> float:
     return sum(cost / budget.intervals.every[group] for group, cost in costs.items())
 
 
-@pytest.mark.parametrize("step", [2e-3, 2e-2, 0.5])
+@pytest.mark.parametrize("step", [1e-3, 2e-2, 0.5])
 @pytest.mark.parametrize("share", [0.01, 0.05])
 def test_what_is_chosen_stays_within_the_budget(step, share):
     costs = {MOMENTS_GROUP: 1e-4, "gradients": 1e-3, "updates": 2e-3, "activations": 3e-3}
     budget = Budget(Intervals(), share)
     run(budget, 600, step=step, costs=costs)
-    allowed = share * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR
+    allowed = share * (1 - ALARM_SHARE) * step / budget.untimed_factor
     floor = FAST_STEP_SECONDS
     if allowed > floor + sum(costs.values()) / LADDER[-1]:
         assert spent_per_step(budget, costs) <= allowed - floor + 1e-9
@@ -98,19 +100,27 @@ def readings(budget: Budget, *, of: str, steps: range, step: float, cost: float)
     return taken
 
 
-def test_quick_steps_are_read_one_in_ten_after_the_first_until_there_are_five_hundred():
+@pytest.mark.parametrize(("cost", "interval"), [(2e-4, QUICK_START_INTERVALS[0]), (1e-3, QUICK_START_INTERVALS[1])])
+def test_quick_steps_are_read_as_often_as_is_left_of_the_start(cost, interval):
     budget = Budget(Intervals(), 0.01)
-    taken = readings(budget, of="gradients", steps=range(700), step=1e-3, cost=1e-3)
+    taken = readings(budget, of="gradients", steps=range(700), step=1e-3, cost=cost)
     assert taken[:FULL_STEPS] == list(range(FULL_STEPS))
-    early = [number for number in taken if FULL_STEPS + 1 < number < GRACE_STEPS]
-    assert early == list(range(30, GRACE_STEPS, QUICK_START_INTERVAL))
+    early = [number for number in taken if FULL_STEPS + 40 < number < GRACE_STEPS]
+    assert early == list(range(-(-(FULL_STEPS + 41) // interval) * interval, GRACE_STEPS, interval))
     assert len([number for number in taken if number >= GRACE_STEPS]) <= 1
 
 
-def test_quick_steps_whose_reading_is_dear_are_read_so_often_for_a_second_and_no_longer():
+def test_what_no_timer_sees_shows_in_steps_that_were_not_observed():
     budget = Budget(Intervals(), 0.01)
-    run(budget, 490, step=1e-3, costs={"gradients": 0.04})
-    assert 1.0 < budget.total < 1.1
+    assert budget.untimed_factor == UNTIMED_FACTOR, "nothing to compare with yet"
+    for number in range(0, 4 * RECENT_READS, 2):
+        budget.total += 1e-3
+        budget.step_took(number, 10e-3 + 1e-3 + 0.2e-3)
+        budget.fast_steps_took(number + 1, 1, 10e-3, usual=10e-3)
+    assert budget.untimed_factor == pytest.approx(1.2)
+    for number in range(0, 4 * RECENT_READS, 2):
+        budget.fast_steps_took(number, 1, 1e-3, usual=1e-3)
+    assert budget.untimed_factor == MAX_UNTIMED, "whatever it was, it was not ours"
 
 
 def test_work_that_is_done_once_waits_until_the_run_is_long_enough_for_it():
@@ -148,7 +158,7 @@ def test_quiet_steps_count_as_steps_and_their_cost_as_the_floor():
     budget = Budget(Intervals(), 0.01)
     run(budget, GRACE_STEPS, step=1e-2, costs={"gradients": 1e-4})  # all of them in full
     budget.total += 200 * 5e-6
-    budget.fast_steps_took(GRACE_STEPS + 199, 200, 200 * (1e-2 + 5e-6))
+    budget.fast_steps_took(GRACE_STEPS + 199, 200, 200 * (1e-2 + 5e-6), usual=1e-2 + 5e-6)
     described = budget.described()
     assert 0 < described["share"] < 0.1
     assert described["floor_microseconds"] == pytest.approx(200 * 5 / (GRACE_STEPS + 200), rel=0.01)

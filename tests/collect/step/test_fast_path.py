@@ -19,15 +19,16 @@ from bedside.collect.reading import device_queue
 from bedside.collect.sampling import budget as budget_module
 from bedside.collect.sampling import flush_timing
 from bedside.collect.step import fast_path as fast_path_module
+from bedside.collect.step.loss import LEARNING_BACKWARDS
 from bedside.record.sqlite.reader import open_run
 
-STEPS = 160  # the first hundred are recorded in full
+STEPS = 160  # the first thirty are observed, until it is known which backward is a step's
 
 
 @pytest.fixture(autouse=True)
 def full_recording_ends_after_the_first_steps(monkeypatch):
     monkeypatch.setattr(budget_module, "FULL_RECORDING_SHARE", 0.0)
-    monkeypatch.setattr(budget_module, "QUICK_START_SECONDS", 0.0)
+    monkeypatch.setattr(budget_module, "QUICK_STEP_SECONDS", 0.0)
 
 
 class Loop:
@@ -185,7 +186,7 @@ def test_a_backward_of_another_model_alone_is_never_taken_for_ours(tmp_path):
 def test_one_quiet_step_in_sixteen_is_timed_however_short_the_stretches_are(tmp_path, monkeypatch):
     monkeypatch.setattr(flush_timing, "MAX_SECONDS", 0.0)
     loop, timed, stretches = Loop(tmp_path / "run"), 0, 0
-    for _ in range(100 + 5 * fast_path_module.CHECK_INTERVAL):
+    for _ in range(LEARNING_BACKWARDS + 5 * fast_path_module.CHECK_INTERVAL):
         fast_path_control, before = (
             loop.monitor.dispatcher.fast_path._timed and loop.monitor.dispatcher.fast_path.active,
             len(loop.monitor.dispatcher.fast_path),

@@ -24,6 +24,21 @@ from bedside.training.freed_tensors import is_freed
 
 MAX_NODES = 200_000  # of a graph: a walk of this many takes about a quarter of a second
 MASKS = ("MaskedFillBackward", "WhereBackward", "AddBackward")  # -inf behind these is a mask, and meant
+SHAPING = frozenset(
+    (
+        "View",
+        "ReshapeAlias",
+        "UnsafeView",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Permute",
+        "T",
+        "Clone",
+        "ToCopy",
+        "Slice",
+    )
+)  # operations that hand the same numbers on in another shape
 UNUSED = ("running_mean", "running_var")  # of a normalisation, which does not use them while it trains
 
 
@@ -125,12 +140,14 @@ def _kept_by(node: Any) -> Iterator[tuple[str, Tensor]]:
         yield from ((name, each) for each in (kept if isinstance(kept, Sequence) else (kept,)) if _is_tensor(each))
 
 
-def kept_as(node: Any, name: str) -> Any:
+def kept_as(node: Any, name: str, unknown: bool = False) -> Any:
     """What a node of the graph keeps under this name; None where asking would run somebody's code (checkpointing
-    repeats the forward) or there is nothing: overwritten in place since, or freed by an earlier backward."""
+    repeats the forward) or there is nothing: overwritten in place since, or freed by an earlier backward. `unknown` is
+    what to do with a torch that cannot tell: to ask all the same is right for what a loss function was given, which is
+    hardly ever packed away."""
     try:
         packed = getattr(node, f"_raw_saved_{name}")
-        if not all(_is_plain(each) for each in (packed if isinstance(packed, Sequence) else (packed,))):
+        if not all(_is_plain(each, unknown) for each in (packed if isinstance(packed, Sequence) else (packed,))):
             return None
         return node.saved_tensors if name == "tensors" else getattr(node, f"_saved_{name}")
     except (AttributeError, RuntimeError):
@@ -141,9 +158,9 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def _is_plain(packed: Any) -> bool:
+def _is_plain(packed: Any, unknown: bool) -> bool:
     """Whether reading it runs nobody's code; torch before 2.9 cannot tell."""
-    return getattr(packed, "unpack_hook", packed) is None
+    return packed.unpack_hook is None if hasattr(packed, "unpack_hook") else unknown
 
 
 _names: dict[type, tuple[str, ...]] = {}

@@ -10,8 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bedside.collect.reading.graph_values import kept_as
-from bedside.collect.vitals.loss_inputs import SHAPING
+from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.training.freed_tensors import is_freed
 
 MAX_SHAPING = 6  # reshaping operations between the output and the difference

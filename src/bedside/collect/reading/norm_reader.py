@@ -99,14 +99,22 @@ class Reader:
 
     def gradients(self) -> tuple[Squares, tuple[int, ...]]:
         """The squares, and which parameters have no gradient."""
-        if self._squared_norms is None:
-            self._squared_norms = SquaredNorms(self._parameters)
         gradients = [p.grad for p in self._parameters]
         absent = tuple([i for i, each in enumerate(gradients) if each is None])
-        squares = self._squared_norms.squares(gradients)
+        squares = self._norms.squares(gradients)
         if self._sharded and (unknown := [i for i, each in enumerate(gradients) if unsummed(each)]):
             squares[unknown] = MISSING  # and so are all sums that one of them is part of
         return squares, absent
+
+    def largest(self) -> Floats | None:
+        """The largest absolute element of every gradient, where they can be read on the CPU."""
+        return self._norms.largest([p.grad for p in self._parameters]) if self._norms.on_cpu else None
+
+    @property
+    def _norms(self) -> SquaredNorms:
+        if self._squared_norms is None:
+            self._squared_norms = SquaredNorms(self._parameters)
+        return self._squared_norms
 
     def remember(self, step: int) -> None:
         """Before this step."""

@@ -6,11 +6,13 @@ read. What the budget leaves after the floor is divided among the groups, listen
 shortest interval of the ladder that its part pays for; one that needs less than its part leaves the rest to the others.
 
 A timer inside a hook sees less than a run feels: the caches that were displaced and the dispatch around the hook are
-the user's step afterwards. Measured on a small MLP the real cost was 1.45 times the timed one, hence `UNTIMED_FACTOR`.
+the user's step afterwards. How much that is shows within the run: what is left of a step that was observed, without the
+timed part, takes longer than a fast-path step, by the part that no timer saw.
 
 The first twenty steps are recorded in full, and then as many as a small share of the first 500 pays for. Where steps
-are quick, those that follow are read one in ten for a while: 500 of them are over in no time, and a short run that was
-read at its very beginning alone could hardly be judged.
+are quick, those that follow are read more often than the budget alone would have it, as often as is left of what the
+first 500 may take together: they are over in no time, and a short run that was read at its very beginning alone could
+hardly be judged.
 """
 
 from __future__ import annotations
@@ -21,12 +23,13 @@ from statistics import median
 
 from bedside.collect.sampling.intervals import FULL_STEPS, GRACE_STEPS, LADDER, Intervals, ladder_interval
 
-UNTIMED_FACTOR = 1.5  # real over timed cost, rounded up from 1.45 (measured on a 1 ms step, where it is largest)
+UNTIMED_FACTOR = 1.5  # real over timed cost until a run has shown its own (measured: 1.2 to 1.45 on a 1 ms step)
+MAX_UNTIMED = 3.0  # times the timed cost: more than that is somebody else's work
 WARMUP_STEPS = 20  # steps left out of every average: first calls allocate and compile
-FULL_RECORDING_SHARE = 0.02  # of the first 500 steps' own time: with early looks and the later share, 5 % together
+START_SHARE = 0.05  # of the first 500 steps' own time, for everything
+FULL_RECORDING_SHARE = 0.02  # of the same: with early looks (0.02) and the later share (0.01) that is all of it
 QUICK_STEP_SECONDS = 5e-3  # 500 steps in 2.5 s: a run that is over before anybody looks
-QUICK_START_INTERVAL = 10  # steps between two readings of quick ones, at most, until step 500
-QUICK_START_SECONDS = 1.0  # that this may take in all
+QUICK_START_INTERVALS = (10, 50)  # steps between two readings of quick ones until step 500: what is left decides
 FULL_STEPS_OF_RANKS = 100  # several ranks have no common clock, so this number is fixed
 ONCE_SHARE = 0.1  # part of the budget so far that work may take which is done once, such as loading native code
 ALARM_SHARE = 0.1  # part of the budget that live alarms may use; see alarms.py
@@ -56,7 +59,9 @@ class Budget:
         self._fixed = fixed  # several ranks: clocks differ, so intervals must not depend on them
         self._groups = 0.0  # of the total, seconds that groups took, moments included
         self._recent: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RECENT_READS))
-        self._unwatched: deque[float] = deque(maxlen=RECENT_READS)  # seconds of the newest steps without ours
+        self._unwatched: deque[float] = deque(maxlen=RECENT_READS)  # seconds of the newest observed steps without ours,
+        self._observed: deque[float] = deque(maxlen=RECENT_READS)  # seconds of ours at the same steps,
+        self._skipped: deque[float] = deque(maxlen=RECENT_READS)  # and seconds of fast-path steps, the newest runs
         self._spent_before = 0.0  # seconds of everything, at the end of the last step
         self._steps = self._fast_steps = 0
         self._before = 0.0  # seconds of listening and reading, at the end of the last step
@@ -83,17 +88,20 @@ class Budget:
             self._writes.append(seconds / steps)
 
     def step_took(self, step: int, seconds: float) -> None:
-        """A step that was observed is over; `seconds` include ours."""
+        """A step that was observed is over, and all of ours is booked; `seconds` include it."""
         self.add(
             MOMENTS_GROUP, max(self.total - self.alarm_seconds - self.write_seconds - self._groups - self._before, 0.0)
         )
         if seconds == seconds:
-            self._unwatched.append(max(seconds - (self.total - self._spent_before), 0.0))
+            ours = self.total - self._spent_before
+            self._unwatched.append(max(seconds - ours, 0.0))
+            self._observed.append(ours)
         self._count(step, 1, seconds)
 
-    def fast_steps_took(self, step: int, steps: int, seconds: float) -> None:
-        """So many fast-path steps are over, up to this one."""
+    def fast_steps_took(self, step: int, steps: int, seconds: float, usual: float) -> None:
+        """So many fast-path steps are over, up to this one; one of them usually took so many seconds."""
         self._fast_steps += steps
+        self._skipped.append(usual)
         self._count(step, steps, seconds)
 
     def affords(self, seconds: float) -> bool:
@@ -135,8 +143,15 @@ class Budget:
         spent, intervals = self.total - self.alarm_seconds, self.intervals
         if step < intervals.full_until and UNTIMED_FACTOR * spent > FULL_RECORDING_SHARE * GRACE_STEPS * seconds:
             intervals.full_until = step + 1
-        quick = step < GRACE_STEPS and seconds < QUICK_STEP_SECONDS and spent < QUICK_START_SECONDS
-        intervals.longest = QUICK_START_INTERVAL if quick else LADDER[-1]
+        quick = step < GRACE_STEPS and seconds < QUICK_STEP_SECONDS
+        intervals.longest = self._quick_interval(step, seconds) if quick else LADDER[-1]
+
+    def _quick_interval(self, step: int, seconds: float) -> int:
+        """How often what is left of the start's share pays for reading everything, until the start is over."""
+        shortest, longest = QUICK_START_INTERVALS
+        left = START_SHARE * GRACE_STEPS * seconds - self.untimed_factor * self.total
+        reading = self.untimed_factor * sum(map(median, self._recent.values()))
+        return shortest if left >= reading * (GRACE_STEPS - step) / shortest else longest
 
     def _stop_sampling(self) -> float:
         """Seconds a step that the groups may take, since the last review."""
@@ -145,7 +160,20 @@ class Budget:
         step = max((training - total) / max(steps, 1), 0.0)  # without us
         floor = max(listening - groups, 0.0) / fast if fast > steps / 2 else FAST_STEP_SECONDS
         floor += median(self._writes) if self._writes else 0.0
-        return (self.limit or 0.0) * (1 - ALARM_SHARE) * step / UNTIMED_FACTOR - floor
+        return (self.limit or 0.0) * (1 - ALARM_SHARE) * step / self.untimed_factor - floor
+
+    @property
+    def untimed_factor(self) -> float:
+        """Real over timed cost: as this run shows it, once there are enough steps of both kinds to compare."""
+        if min(len(self._observed), len(self._skipped)) < RECENT_READS // 2:
+            return UNTIMED_FACTOR
+        untimed = median(self._unwatched) - median(self._skipped)
+        return min(max(1 + untimed / max(median(self._observed), 1e-9), 1.0), MAX_UNTIMED)
+
+    @property
+    def usual_step(self) -> float | None:
+        """Seconds that an observed step takes without ours; None before there was one."""
+        return median(self._unwatched) if self._unwatched else None
 
     @property
     def reading_seconds(self) -> float:
@@ -159,7 +187,7 @@ class Budget:
     @property
     def share(self) -> float:
         """What watching has cost so far, as a part of the time the training itself took."""
-        own = self.total * UNTIMED_FACTOR
+        own = self.total * self.untimed_factor
         return own / (self.training - own) if self.training > own else 0.0
 
     def described(self) -> dict[str, object]:

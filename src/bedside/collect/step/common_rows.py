@@ -133,9 +133,19 @@ def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) 
     return found
 
 
+def _table_of(rates: Sequence[float | Sequence[float]]) -> Rows:
+    """A row per step; where a group was added on the way, earlier steps have none for it."""
+    try:
+        return np.asarray(rates, np.float64).reshape(len(rates), -1)
+    except ValueError:
+        rows = [each if isinstance(each, Sequence) else (each,) for each in rates]
+        most = max(map(len, rows))
+        return np.asarray([(*row, *(MISSING,) * (most - len(row))) for row in rows], np.float64)
+
+
 def _of_batch(batch: StepBatch) -> Columns:
     block = batch.block
-    rates = np.asarray(block.rates, np.float64).reshape(len(block), -1).T
+    rates = _table_of(block.rates).T
     found: dict[Key, Sequence[float] | Rows] = {
         ("loss", ""): batch.losses.numbers,
         ("micro_batches", ""): np.ones(len(block)),

@@ -7,6 +7,7 @@ missed of the current step, and the steps before it are put with the others.
 
 from __future__ import annotations
 
+import numpy as np
 from torch import Tensor
 
 from bedside.collect.collector import WatchContext
@@ -22,6 +23,7 @@ from bedside.collect.step.loss import LossListener
 from bedside.collect.step.optimizer_step import StepListener
 from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_rows import StepRows
+from bedside.record.median import median
 
 
 class FastPathControl:
@@ -153,5 +155,6 @@ class FastPathControl:
             self._context.skipped_steps += len(steps)
             self._steps.last_end = self._context.ended = steps.ends[-1]
             self._step_rows.add_batch(steps, self._context.queue)
-            self._budget.fast_steps_took(self._count.settled - 1, len(steps), steps.ends[-1] - steps.began)
+            took = np.diff([steps.began, *steps.ends])
+            self._budget.fast_steps_took(self._count.settled - 1, len(steps), float(took.sum()), usual=median(took))
             self._context.step = self._count.settled

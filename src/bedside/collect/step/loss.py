@@ -21,10 +21,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from bedside.collect.reading.device_queue import on_cpu, reading
+from bedside.collect.reading.graph_values import kept_as
 from bedside.collect.step.loss_parts import Origin, origin_of
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
-LEARNING_BACKWARDS = 100  # backwards that are looked at closely: with all probes, and for a division of the loss
+LEARNING_BACKWARDS = 30  # backwards that are looked at closely: with all probes, and for a division of the loss
 ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
 LOOKS_AT_INPUTS = 5  # backwards after one that was discarded: an attack on a batch makes several in a row
 MAX_LEAF_NODES = 5000  # graph nodes that are looked at for an input that gets a gradient
@@ -293,7 +294,7 @@ def divisors_of(loss: Tensor) -> tuple[float, ...]:
             break
         name = node.name()
         if name in ("DivBackward0", "MulBackward0"):
-            other = node._saved_other
+            other = kept_as(node, "other", unknown=True)
             if other is None or other.numel() != 1 or other.device.type != "cpu" or other.requires_grad:
                 break
             constant = float(other)
@@ -309,10 +310,10 @@ def divisors_of(loss: Tensor) -> tuple[float, ...]:
 
 def _samples_added_up(node: Any) -> tuple[float, ...]:
     """Over how many samples, or elements, the loss function of this graph node added up; none if it took the mean."""
-    target = getattr(node, "_saved_target", None)
+    target = kept_as(node, "target", unknown=True)
     if getattr(node, "_saved_reduction", None) != ADDED_UP or not isinstance(target, Tensor) or not target.dim():
         return ()
-    labelled = getattr(node, "_saved_total_weight", None)  # of class labels: how many of them count
+    labelled = kept_as(node, "total_weight", unknown=True)  # of class labels: how many of them count
     if isinstance(labelled, Tensor):
         return (float(labelled),) if on_cpu(labelled) and float(labelled) > 0 else ()
     return tuple(float(number) for number in {target.numel(), len(target)} if number)
@@ -332,11 +333,11 @@ class Accumulation:
             return float("nan"), None
         if self.known_as:
             return sum(values) / (count if self.known_as == "mean" else 1), True
-        if count > 1 and _are_shares(count, divisors):
-            return sum(values), True
-        divisor = self._divisor(count, divisors)
+        divisor = self._divisor(count, divisors)  # asked first: equal shares are also a divisor that is seen to fit
         if divisor is not None:
             return sum(values) * divisor / count, True
+        if count > 1 and _are_shares(count, divisors):
+            return sum(values), True
         return sum(values) / count, (False if count > 1 else None)
 
     def _divisor(self, count: int, divisors: Sequence[Divisors]) -> float | None:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue, on_cpu
+from bedside.collect.reading.graph_values import kept_as
 
 OPERATIONS = 6  # from the loss back: reduction, weights, the loss function, what makes the prediction
 MIN_TARGETS = 2  # a single target is always one number throughout
@@ -52,7 +53,7 @@ def origin_of(loss: Tensor) -> Origin:
     while node is not None and len(names) < OPERATIONS:
         names.append(node.name())
         if target is None and names[-1].endswith(("LossBackward0", "EntropyBackward0", "LogitsBackward0")):
-            target = getattr(node, "_saved_target", None)
+            target = kept_as(node, "target", unknown=True)
         node = node.next_functions[0][0] if node.next_functions else None
     if not isinstance(target, Tensor) or target.numel() < MIN_TARGETS:
         return Origin(tuple(names))

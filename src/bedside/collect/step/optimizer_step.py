@@ -76,10 +76,11 @@ class StepListener:
         """The model's trainable parameters have changed."""
         self.layout = layout
         self._size = sum(p.numel() for p in layout.parameters)
-        self._unclipped_gradients = UnclippedGradients(layout, self._queue)
         self._partial_updates, self._part = {}, 0
         self._members = {id(optimizer): self._members_of(optimizer) for optimizer in self.optimizers}
         self._readers = {id(optimizer): Reader(self._parameters(optimizer)) for optimizer in self.optimizers}
+        whole = self._readers[id(self.optimizers[0])] if len(self.optimizers) == 1 else None
+        self._unclipped_gradients = UnclippedGradients(layout, self._queue, whole)
 
     def replace(self, old: Optimizer, new: Optimizer) -> None:
         """Another one steps these parameters from now on."""
@@ -194,7 +195,6 @@ class StepListener:
         self.last_end = now
         if data.part_moves:
             self._part = (self._part + 1) % PARTS
-        self._budget.step_took(data.step, data.seconds)
         self._count.settled += 1
         self.on_finished(data)
 

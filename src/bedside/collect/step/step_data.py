@@ -1,8 +1,10 @@
 """One step as it was observed: plain numbers, and pending values for those that are still on the device.
 
-Fast-path steps have lists of their own instead (`fast_path.py`): whatever an ordinary step may have (many optimizers,
-micro-batches, clip calls, parts of updates) would be an empty entry to touch at each of them. Both become the same
-columns when they are flushed (`common_rows.py`, `reading/norm_rows.py`).
+Fast-path steps have lists of their own instead (`fast_path.py`), and both become the same columns when they are
+flushed (`common_rows.py`, `reading/norm_rows.py`). One shape for both was tried: as steps of this kind, fast-path
+steps take 3.8 microseconds each to flush instead of 0.1 (measured), most of the budget of a step of half a
+millisecond; as lists, what an ordinary step may have (many optimizers, micro-batches, clip calls, parts of updates)
+stays an object of its own, in columns that are empty at every other step.
 """
 
 from __future__ import annotations

@@ -18,12 +18,16 @@ from bedside.collect.step.step_data import Gradients, Members, Unclipped
 
 
 class UnclippedGradients:
-    """Reads all gradients of a layout, or those of some members."""
+    """Reads all gradients of a layout, or those of some members; all of them by the step's own reader, where one reads
+    all."""
 
-    def __init__(self, layout: Layout, queue: DeviceQueue) -> None:
+    def __init__(self, layout: Layout, queue: DeviceQueue, whole: Reader | None = None) -> None:
         self._layout = layout
         self._queue = queue
-        self._readers: dict[tuple[int, ...] | None, Reader] = {}  # by members: clip calls come with the same ones
+        # By members: clip calls come with the same ones.
+        self._readers: dict[tuple[int, ...] | None, Reader] = {} if whole is None else {None: whole}
+        devices = {each.device for each in layout.parameters}
+        self._plain = len(devices) == 1 and all(map(_is_plain, layout.parameters))
 
     def read(self, members: Members, threshold: float | None) -> Unclipped | None:
         """As they are now; None if they are of a kind that is not read here."""
@@ -34,9 +38,14 @@ class UnclippedGradients:
         return Unclipped(members, self._queue.put(squares), largest, threshold)
 
     def largest(self, members: Members) -> PendingValue | None:
-        """The largest absolute element."""
-        found = largest_element([p.grad for p in self._parameters(members) if p.grad is not None])
-        return None if found is None else self._queue.put(found)
+        """The largest absolute element of plain gradients on one device."""
+        gradients = [g for p in self._parameters(members) if (g := p.grad) is not None and g.numel()]
+        if not (gradients and self._plain) or any(g.layout is not torch.strided for g in gradients):
+            return None
+        if (found := self._reader(members).largest()) is not None:
+            return self._queue.put(found.max(keepdims=True))
+        norms = torch._foreach_norm([g.detach() for g in gradients], torch.inf)
+        return self._queue.put(torch.stack([each.double() for each in norms]).amax())
 
     def gradients(self) -> Gradients:
         """All of them, of an evaluation that is not the last before the optimizer's step ends."""
@@ -54,11 +63,5 @@ class UnclippedGradients:
         return mine if members is None else [mine[at] for at in members]
 
 
-def largest_element(gradients: Sequence[Tensor]) -> Tensor | None:
-    """Of plain gradients on one device."""
-    plain = [g.detach() for g in gradients if g.numel()]
-    if not plain or any(g.layout is not torch.strided or hasattr(g, "to_local") or g.is_complex() for g in plain):
-        return None
-    if len({g.device for g in plain}) > 1:
-        return None
-    return torch.stack([each.double() for each in torch._foreach_norm(plain, torch.inf)]).amax()
+def _is_plain(parameter: Tensor) -> bool:
+    return not (hasattr(parameter, "to_local") or parameter.is_complex())

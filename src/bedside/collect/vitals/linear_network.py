@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.vitals.loss_inputs import SHAPING
+from bedside.collect.reading.graph_values import SHAPING
 from bedside.record.run import Event
 
 MAX_LOOKS = 2  # predictions: a model has one graph

@@ -17,26 +17,11 @@ import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.reading.graph_values import kept_as
+from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.collect.reading.policy_gradient import weighted_with_gradient
 from bedside.record.run import Event
 
 MAX_LOOKS = 3  # predictions of each loss function that are looked at: a loop computes its loss in one way
-SHAPING = frozenset(
-    [
-        "View",
-        "ReshapeAlias",
-        "UnsafeView",
-        "Squeeze",
-        "Unsqueeze",
-        "Transpose",
-        "Permute",
-        "T",
-        "Clone",
-        "ToCopy",
-        "Slice",
-    ]
-)
 FLATTENING = ("View", "UnsafeView", "ReshapeAlias")
 MAX_SHAPING = 8  # operations, one after another
 PROBABILITIES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}

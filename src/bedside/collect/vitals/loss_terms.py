@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
-from bedside.collect.reading.graph_values import kept_as
-from bedside.collect.vitals.loss_inputs import SHAPING
+from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.record.run import Event
 
 LOOK_FROM = (0, 50, 200, 1000)  # steps from which on the next sampled loss is looked at: weights may be annealed

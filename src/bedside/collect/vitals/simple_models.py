@@ -32,6 +32,7 @@ COLUMNS = 256  # of an input, spread over it: what they cost is the square of th
 MIXING = 197  # odd, so that its multiples visit all of a power of two
 RIDGES = (0.01, 0.1, 1.0)  # of the mean square of an example
 NEIGHBOURS = 5
+FIT_SECONDS = 0.01  # that fitting takes (measured: 8 to 14 ms): it waits until the run is long enough, or over
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 MAX_TARGETS = 8  # numbers for each example
 
@@ -48,7 +49,7 @@ class SimpleModels(Collector):
         self._batch: Tensor | None = None
         self._output: Tensor | None = None  # of the model, until the loss is made of it
         self._classes = 0  # of the labels; 0 where the target is numbers
-        self._kept: list[tuple[Tensor, Tensor]] = []
+        self._kept: list[tuple[Tensor, Tensor]] = []  # until there are enough
         self._done = False
         self._error: Tensor | None = None
         self._errors: list[tuple[int, PendingValue]] = []
@@ -86,7 +87,7 @@ class SimpleModels(Collector):
 
     def _look(self, batch: Tensor, wanted: Tensor, classes: int, error: Tensor) -> None:
         self._due, self._error = False, error
-        if self._done:
+        if self._done or self._has_enough:
             return
         rows = ROWS
         if len(batch) >= WHOLE:
@@ -102,11 +103,22 @@ class SimpleModels(Collector):
         if self._error is not None:
             self._errors.append((step, self.queue.put(self._error.reshape(1))))
             self._error = None
-        if not self._done and sum(len(rows) for rows, _ in self._kept) >= EXAMPLES:
-            self._done = True
-            columns, wanted = (torch.cat(each)[:EXAMPLES] for each in zip(*self._kept, strict=True))
-            self._kept = []
-            self._fitted = self.queue.put(tried(columns, wanted, self._classes))
+        if self._has_enough and self.context.affords(FIT_SECONDS):
+            self._fit()
+
+    def end(self) -> None:
+        if self._has_enough:
+            self._fit()
+
+    @property
+    def _has_enough(self) -> bool:
+        return sum(len(rows) for rows, _ in self._kept) >= EXAMPLES
+
+    def _fit(self) -> None:
+        self._done = True
+        columns, wanted = (torch.cat(each)[:EXAMPLES] for each in zip(*self._kept, strict=True))
+        self._kept = []
+        self._fitted = self.queue.put(tried(columns, wanted, self._classes))
 
     def rows(self) -> Iterable[RowSet]:
         errors, self._errors = self._errors, []

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.reading.device_queue import PendingValue
-from bedside.collect.reading.graph_values import kept_as
-from bedside.collect.vitals.loss_inputs import SHAPING
+from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.record.run import Event
 
 MAX_LOOKS = 5  # batches

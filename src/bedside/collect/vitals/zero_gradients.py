@@ -18,6 +18,7 @@ from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.parameter_layout import Layout, plain_name
 from bedside.collect.model.shards import is_sharded
 from bedside.collect.reading.device_queue import PendingValue
+from bedside.collect.reading.squared_norms import SquaredNorms
 from bedside.record.run import Event
 
 REPORT_STEP = (20, 50, 200)  # looks: zero by chance, or until a branch that begins at zero has opened, is soon over
@@ -33,6 +34,7 @@ class ZeroGradients(Collector):
         self._due = False
         self._held: tuple[Layout, list[int], list[tuple[str, Tensor]]] | None = None  # whose parameters, and which
         self._names: list[str] = []
+        self._norms: SquaredNorms | None = None  # reads these parameters' gradients
         self._largest: Tensor | None = None
         self._looked = 0
         self._waiting: list[tuple[int, int, list[str], PendingValue]] = []
@@ -54,8 +56,11 @@ class ZeroGradients(Collector):
         if not grads or len({grad.device for _, grad in grads}) > 1:
             return
         names = [name for name, _ in grads]
-        now = torch.stack([each.float() for each in torch._foreach_norm([g.detach() for _, g in grads], ord=torch.inf)])
-        if names != self._names or self._largest is None:
+        new = names != self._names or self._norms is None
+        if new:
+            self._norms = SquaredNorms([grad for _, grad in grads])
+        now = self._largest_of([grad.detach() for _, grad in grads])
+        if new or self._largest is None:
             self._names, self._largest, self._looked = names, now, 0
         else:
             self._largest = torch.maximum(self._largest, now)
@@ -63,6 +68,11 @@ class ZeroGradients(Collector):
         if self._looked in REPORT_STEP:
             pending = self.queue.put((self._largest == 0).double())
             self._waiting.append((self.context.step, self._looked, self._names, pending))
+
+    def _largest_of(self, grads: list[Tensor]) -> Tensor:
+        if self._norms is not None and self._norms.on_cpu:
+            return torch.from_numpy(self._norms.largest(grads))
+        return torch.stack([each.double() for each in torch._foreach_norm(grads, ord=torch.inf)])
 
     def _held_by(self, optimizer: Optimizer) -> list[tuple[str, Tensor]]:
         """The trainable parameters that it steps, by name."""

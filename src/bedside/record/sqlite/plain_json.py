@@ -39,7 +39,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [each if type(each) is str else _plain(each) for each in value]
     if isinstance(value, Set):
         return sorted((_plain(each) for each in value), key=str)
     return str(value)  # a device, a path, a class: its name is what a reader wants to see
