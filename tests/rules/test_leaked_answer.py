@@ -83,3 +83,10 @@ def test_speaks_when_a_decoder_copies_the_target_that_it_is_given_beside_the_sou
 def test_stays_silent_on_teacher_forcing_that_moves_the_target_itself():
     assert not beside_a_source([0.6 + 1.9 * 0.99**step for step in range(450)])
     assert not beside_a_source([2.5 * 0.99**step for step in range(450)])  # learned in the end, and not at once
+
+
+def test_speaks_of_a_place_that_sees_itself():
+    seen = [Event(0, "coverage"), Event(12, "own_place_seen", {"place": 38, "change": 0.4})]
+    [finding] = leaked_answer.check(a_run(loss=0.1, events=seen))
+    assert "that very place" in finding.message
+    assert "type A" in finding.try_[0]

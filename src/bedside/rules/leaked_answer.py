@@ -4,7 +4,8 @@
 A column of the input, or a few, that hold one number for each class and another for every other: the label under
 another name; or a column that puts the examples into the very order of their targets. Tokens that are asked for at the
 place where they stand. Or a model whose task is the next token, and whose answers change when a token further on is
-changed.
+changed. Or a model that tells each number of its input from those before it, and
+whose answer at a place changes with that very number.
 
 ## Why it matters
 Training and validation are as good as perfect, because both have the answer, and the model is of no use where it has
@@ -16,7 +17,9 @@ several hundred different examples or more. For a number: the column rises, or f
 exception. For tokens: `same` of the targets are the token at that very place; of a decoder that gets its target beside
 a source, which it may move by one itself (teacher forcing), the loss must also come down to `copied` of its first level
 within `soon` steps, as only copying does. For the next token: the batch goes
-through the model once more with one token changed, and answers before it change by more than rounding.
+through the model once more with one token changed, and answers before it change by more than rounding. Where the target
+is the input itself, one number of it is changed: no answer before that place changes, as in no autoencoder, and the
+answer at the place does.
 
 ## When it is wrong
 A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class, an
@@ -81,7 +84,7 @@ def leaked_answer(run: Run, limits: Limits) -> Iterator[Finding]:
 def _looked(run: Run) -> bool:
     """Whether inputs and answers could be laid side by side: of sparse or hidden inputs nobody knows."""
     compared = ("labels_compared", "targets_compared")
-    kinds = ("answers_in_place", "label_in_input", "target_in_input", "future_seen")
+    kinds = ("answers_in_place", "label_in_input", "target_in_input", "future_seen", "own_place_seen")
     return any(name in run.config for name in compared) or any(run.events_of(kind) for kind in kinds)
 
 
@@ -97,6 +100,8 @@ def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _token(run, in_place[0])
     for event in run.events_of("future_seen")[:1]:
         yield _future(run, event)
+    for event in run.events_of("own_place_seen")[:1]:
+        yield _own_place(run, event)
 
 
 def _label(run: Run, event: Event) -> Finding:
@@ -187,5 +192,23 @@ def _future(run: Run, event: Event) -> Finding:
         try_=(
             "Give the attention its causal mask: is_causal=True, or a mask that hides what follows.",
             "Pad convolutions at the front only, and normalise each position by itself.",
+        ),
+    )
+
+
+def _own_place(run: Run, event: Event) -> Finding:
+    place, change = int(event.data["place"]), float(event.data["change"])
+    return leaked_answer.finding(
+        f"The model sees the number that it should tell: with number {count(place)} of a sample changed, no answer "
+        f"before it changes, and the one at that very place changes by {number(change, 2)} of the largest.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.95,
+        evidence=dict(event.data),
+        series=[LOSS.name],
+        could_also_be=("a model that works on each number by itself, and is meant to.",),
+        try_=(
+            "Give the first masked layer the mask that leaves out the middle (type A), and only the others type B.",
+            "Or move the input by one place: what stands at a place must be unknown there.",
         ),
     )

@@ -60,7 +60,7 @@ def test_padding_that_the_loss_ignores_is_no_target(tmp_path):
 
 def test_the_numbers_agree_with_counting():
     tokens, answers = torch.tensor([5, 6, 7, 0, 0, 0]), torch.tensor([5, 1, -100, 9, 9, 9])
-    asked, same, kinds, padding = compared(tokens, answers).tolist()
+    asked, same, kinds, padding = compared(tokens, answers, 1).tolist()
     assert (asked, same, kinds, padding) == (5, 0.2, 3, 0.6)
 
 
@@ -107,3 +107,13 @@ def test_a_model_that_computes_its_own_loss_is_given_its_target_by_right(tmp_pat
 
     run = watched(model, optimizer, tmp_path, body, steps=5)
     assert max(event.data["same"] for event in run.events_of("answers_in_place")) < 0.5
+
+
+def test_the_last_word_of_a_row_is_followed_by_padding_too():
+    words = torch.tensor([[5, 6, 7, 0, 0, 0, 0], [4, 3, 0, 0, 0, 0, 0]])
+    tokens, answers = words[:, :-1].reshape(-1), words[:, 1:].reshape(-1)
+    assert compared(tokens, answers, 2)[3].item() == pytest.approx(9 / 12)
+    assert compared(tokens, answers, 1)[3].item() == 0  # two last words in one row
+    tokens[4] = 0
+    answers[4] = 6  # a padding that something follows is none
+    assert compared(tokens, answers, 2)[3].item() == 0

@@ -60,7 +60,7 @@ class AnswersInPlace(Collector):
             self._looked += 1
             answers = target.detach().reshape(-1)
             given = tables[:1] if self._inside else tables  # a decoder has two, and may be given its own target
-            both = torch.stack([compared(table.reshape(-1), answers) for table in given])
+            both = torch.stack([compared(table.reshape(-1), answers, max(given[0].shape[0], 1)) for table in given])
             first = both[:1, 1] if given[0] is every[0] else both.new_zeros(1)
             self._waiting.append((self.context.step, self.queue.put(torch.cat([both.amax(0), first]))))
 
@@ -76,9 +76,15 @@ class AnswersInPlace(Collector):
             yield Event(step, "answers_in_place", facts, time.time())
 
 
-def compared(tokens: Tensor, answers: Tensor) -> Tensor:
+def compared(tokens: Tensor, answers: Tensor, rows: int) -> Tensor:
     """How many answers are asked for, the share that is the token itself, how many kinds of answer there are, and the
-    share of padding: of the commonest answer, if it goes with one token and that token with no other answer."""
+    share of padding: of the commonest answer, if it goes with one token and that token with no other answer. Where the
+    next token is asked for, the last word of a row has that answer too: once in each of the `rows`.
+
+    >>> words = torch.tensor([[5, 6, 7, 0, 0, 0], [4, 3, 0, 0, 0, 0]])
+    >>> compared(words[:, :-1].reshape(-1), words[:, 1:].reshape(-1), 2)[3].item()
+    0.7
+    """
     tokens = tokens.to(answers.device)
     asked = answers >= 0
     count = asked.sum().clamp(min=1).double()
@@ -87,7 +93,8 @@ def compared(tokens: Tensor, answers: Tensor) -> Tensor:
     kinds = (ordered[1:] != ordered[:-1]).sum() + 1 - (~asked).any().long()
     commonest = answers.where(asked, answers.where(asked, -1).amax()).mode().values
     here = asked & (answers == commonest)
-    token = tokens.where(here, -1).amax()
-    is_pair = ((tokens == token) == here)[asked].all()
+    token = torch.where(here, tokens, tokens.where(here, -1).amax()).mode().values
+    strays = (here & (tokens != token)).sum()
+    is_pair = (here | (tokens != token))[asked].all() & (strays <= rows) & (2 * strays < here.sum())
     padded = torch.where(is_pair, here.sum() / count, torch.zeros_like(count))
     return torch.stack([asked.sum().double(), same, kinds.double(), padded])
