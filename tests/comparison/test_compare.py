@@ -1,4 +1,4 @@
-"""Two runs side by side: what parts, what does not, and what was set differently."""
+"""Two runs side by side: what diverges, what does not, and what was set differently."""
 
 from __future__ import annotations
 
