@@ -3,7 +3,7 @@
     python examples/black_box.py [FOLDER]
 
 The guard (`on_nan="skip"`) leaves out the step whose gradient is NaN. The black box keeps that step, and its replay
-names the operation, the line of code below, and the sample. Needs `pip install 'bedside[torch,incident]'`.
+names the operation, the line of code below, and the sample. Needs the extras `torch` and `incident`.
 """
 
 from __future__ import annotations

@@ -79,10 +79,10 @@ def watch(
         quiet: No alarms on stderr and no report at the end.
         sinks: Trackers that get the numbers and findings as well: `bedside.sinks.TensorBoard("runs/a")` and others.
         serve: Start the live page of this run in a process of its own, and print its address; it ends with the program.
-            Needs `pip install 'bedside[live]'`.
+            Needs the extra `live`.
         black_box: Keep the step that goes wrong (NaN, a spike, an exception) so that `bedside replay` can run it again;
             True, or `bedside.incident.BlackBox(max_bytes=…, keep=…, redact=…)`. Holds the micro-batches of one step in
-            memory. Needs `pip install 'bedside[incident]'`.
+            memory. Needs the extra `incident`.
         on_nan: What to do before a step whose gradients are not finite: "report" it, "skip" it (weights and optimizer
             stay as they are, training goes on), "stop" the program, or "raise" `bedside.incident.NonFiniteStep`.
         skip_spikes: Skip steps whose loss or gradient norm is beyond its median by more than this multiple of its own
