@@ -1,34 +1,41 @@
 """Is "80 % sure" right 80 % of the time? Reliability tables and Brier scores of hypotheses and findings.
 
-    python benchmarks/calibration.py [--cache .cache/zoo] [--drawn 660] [--write]
+    python benchmarks/calibration.py [--cache .cache/zoo ...] [--programs FOLDER ...] [--drawn 660] [--write]
 
-Every recorded run of the zoo that is in the cache is diagnosed, and so are drawn healthy runs. A hypothesis is right
-when it is the cause that the specimen was made with; of a healthy run only the harmless explanation is. A finding is
-right when it is one of those that the specimen expects, or when it follows from one; on a healthy run none is. Runs
-whose specimen has no answer in the table below are left out of the hypotheses' score. `--write` puts the figures into
-benchmarks/results/calibration.csv, of which `scripts/make_docs.py` makes docs/calibration.md.
+Every recorded run of the zoo that is in a cache is diagnosed, and so are drawn healthy runs and the programs whose
+records were kept (`healthy.py --programs --keep FOLDER`, `strangers.py --half in_sight --keep FOLDER`). A hypothesis
+is right when it is the cause that the specimen was made with; of a healthy run only the harmless explanation is. A
+finding is right when it is one of those that the specimen or program expects, or when it follows from one; on a healthy
+run none is. Runs that have no answer in the table below are left out of the hypotheses' score. Every report is
+searched for contradictions. `--write` puts the figures into benchmarks/results/calibration.csv, of which
+`scripts/make_docs.py` makes docs/calibration.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import runpy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from bedside.diagnosis.engine import examine
 from bedside.finding import Diagnosis, Severity
+from bedside.record.run import Run
 from bedside.record.sqlite.reader import open_run
+from bedside.zoo.against_the_run import against_the_run
 from bedside.zoo.contradictions import contradictions
 from bedside.zoo.specimens import ZOO
 from healthy import healthy_run
 
 # Drawn so that training falls epoch by epoch and validation does not follow: that is what the answer says.
 DRAWN_TRUTH = {"fine_tuning_staircase": ("silent-overfitting", "normal-convergence")}
-RESULTS = Path(__file__).parent / "results" / "calibration.csv"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "calibration.csv"
+label = runpy.run_path(str(HERE / "strangers.py"))["label"]  # the script, beside a folder of the same name
 EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 HARMLESS = "normal-convergence"
 
@@ -126,14 +133,45 @@ def reliability(claims: Sequence[Claim]) -> list[tuple[str, int, float, float]]:
     return rows
 
 
-def zoo_runs(cache: Path) -> Iterator[tuple[str, bool, Sequence[str], Diagnosis]]:
-    """Specimen, whether the run is sick, what it expects, and its diagnosis, for every recorded run in the cache."""
+@dataclass(frozen=True)
+class Known:
+    """A run and what is true of it: which findings are expected, and which answers to open questions are right."""
+
+    name: str
+    run: Run
+    kind: str  # of run: a line of the table of verdicts
+    expected: Sequence[str] = ()
+    truth: Sequence[str] = (HARMLESS,)
+
+
+def zoo_runs(cache: Path) -> Iterator[Known]:
     for specimen in ZOO:
         for folder in sorted((cache / specimen.name).glob("*-*-*")):
             if folder.suffix:
                 continue  # still being trained
-            sick = specimen.sick and not folder.name.startswith("healthy-")
-            yield specimen.name, sick, sorted(specimen.names) if sick else (), examine(open_run(folder))
+            if specimen.sick and not folder.name.startswith("healthy-"):
+                truth = TRUTH.get(specimen.name, ())
+                yield Known(specimen.name, open_run(folder), "sick specimens", sorted(specimen.names), truth)
+            else:
+                yield Known(specimen.name, open_run(folder), "healthy specimens and twins")
+
+
+def program_runs(kept: Path) -> Iterator[Known]:
+    for folder in sorted(each.parent for each in kept.glob("*/*/*/rank0.sqlite")):
+        half, program = folder.parts[-3:-1]
+        name = program.rsplit("-", 1)[0]
+        if name.endswith("-faulty"):
+            file = HERE / "strangers" / half / f"{name.removesuffix('-faulty').replace('-', '_')}.py"
+            yield Known(name, open_run(folder), "faulty programs", label(file)["EXPECTS"], ())
+        else:
+            yield Known(name, open_run(folder), "healthy programs and repaired twins")
+
+
+def drawn_runs(count: int) -> Iterator[Known]:
+    for seed in range(count):
+        run = healthy_run(seed)
+        truth = DRAWN_TRUTH.get(run.name.rsplit(" ", 1)[0], (HARMLESS,))
+        yield Known(run.name, run, "drawn healthy runs", truth=truth)
 
 
 Row = tuple[str, str, int, float, float]  # part, band or name, how many, said, right
@@ -147,34 +185,30 @@ def rows_of(part: str, claims: Sequence[Claim]) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, default=Path(".cache/zoo"), help="recorded runs of the zoo")
+    parser.add_argument("--cache", type=Path, nargs="*", default=[Path(".cache/zoo")], help="recorded runs of the zoo")
+    parser.add_argument("--programs", type=Path, nargs="*", default=[], help="kept records of programs")
     parser.add_argument("--drawn", type=int, default=660, help="drawn healthy runs")
     parser.add_argument("--write", action="store_true", help=f"write the figures into {RESULTS.name}")
     options = parser.parse_args(arguments)
     weighed: list[Claim] = []
     found: list[Claim] = []
     against: list[str] = []
-    verdicts = {True: {"sick": 0, "unclear": 0, "healthy": 0}, False: {"sick": 0, "unclear": 0, "healthy": 0}}
-    for name, sick, expected, diagnosis in zoo_runs(options.cache):
-        verdicts[sick][diagnosis.verdict] += 1
-        weighed += hypotheses(diagnosis, TRUTH.get(name, ()) if sick else (HARMLESS,))
-        found += findings(diagnosis, expected)
-        against += [f"{name}: {each}" for each in contradictions(diagnosis)]
-    drawn = {"sick": 0, "unclear": 0, "healthy": 0}
-    for seed in range(options.drawn):
-        run = healthy_run(seed)
-        diagnosis = examine(run)
-        drawn[diagnosis.verdict] += 1
-        weighed += hypotheses(diagnosis, DRAWN_TRUTH.get(run.name.rsplit(" ", 1)[0], (HARMLESS,)))
-        found += findings(diagnosis, ())
-        against += [f"{run.name}: {each}" for each in contradictions(diagnosis)]
+    verdicts: dict[str, dict[str, int]] = {}
+    every = chain(
+        *(zoo_runs(each) for each in options.cache),
+        *(program_runs(each) for each in options.programs),
+        drawn_runs(options.drawn),
+    )
+    for known in every:
+        diagnosis = examine(known.run)
+        verdicts.setdefault(known.kind, dict.fromkeys(("sick", "unclear", "healthy"), 0))[diagnosis.verdict] += 1
+        weighed += hypotheses(diagnosis, known.truth)
+        found += findings(diagnosis, known.expected)
+        said = [*contradictions(diagnosis), *against_the_run(diagnosis, known.run)]
+        against += [f"{known.name}: {each}" for each in said]
     rows = [*rows_of("hypotheses", weighed), *rows_of("findings", found)]
-    for title, counts in (
-        ("sick specimens", verdicts[True]),
-        ("healthy specimens and twins", verdicts[False]),
-        ("drawn healthy runs", drawn),
-    ):
-        total = max(1, sum(counts.values()))
+    for title, counts in verdicts.items():
+        total = sum(counts.values())
         rows += [(f"verdicts: {title}", word, n, n / total, float("nan")) for word, n in counts.items()]
     rows.append(("contradictions", "reports", len(against), float("nan"), float("nan")))
     for part, name, count, said, right in rows:

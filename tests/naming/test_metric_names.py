@@ -158,3 +158,4 @@ def test_an_output_that_is_trained_is_no_evaluation_set():
     both = ["loss", "val_loss", "audio_loss", "audio_accuracy", "val_audio_loss", "val_audio_accuracy"]
     assert resolve(both)["val_audio_loss"].owner == ""
     assert resolve(["loss", "val_audio_loss", "val_audio_accuracy"])["val_audio_loss"].owner == "audio"
+    assert resolve(both[2:])["val_audio_loss"].owner == "audio"  # two networks in one file

@@ -88,6 +88,19 @@ def test_one_constant_answer_has_one_validation_loss(moves, speaks):
     assert bool(constant_loss.check(run)) is speaks
 
 
+@pytest.mark.parametrize(("box", "held_out", "speaks"), [(0.0, 3.5, True), (0.0, 0.0, False), (0.001, 3.5, False)])
+def test_a_part_that_is_never_asked_for_in_training(box, held_out, speaks):
+    falling = [100 * 0.9**k for k in range(30)]
+    run = a_run(
+        loss=falling,
+        val_loss=[8.0] * 29 + [8.1],
+        **{"part/box_loss": [box] * 30, "part/cls_loss": falling, "val/box_loss": [held_out] * 30},
+    )
+    found = constant_loss.check(run)
+    assert bool(found) is speaks
+    assert not speaks or "box_loss of the training is exactly 0 at all 30 readings" in found[0].message
+
+
 @pytest.mark.parametrize(
     ("changed", "speaks"),
     [

@@ -191,3 +191,9 @@ def test_of_restless_evaluations_the_last_three_are_not_enough(worse, speaks):
     wild[-worse:] += 0.9
     run = a_run(loss=np.geomspace(1.0, 0.1, 300), val_loss=[2.5, 1.8, *wild])
     assert bool(overfitting.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("high", "speaks"), [(0.096, False), (0.13, True)])
+def test_a_large_share_of_a_loss_near_zero_is_next_to_nothing(high, speaks):
+    val = [*np.geomspace(1.4, 0.08, 20), *np.geomspace(0.08, high, 40)]
+    assert bool(overfitting.check(a_run(loss=np.geomspace(1.4, 0.004, 300), val_loss=val))) is speaks

@@ -12,6 +12,7 @@ import pytest
 from bedside.diagnosis.engine import examine
 from bedside.finding import Advice, Diagnosis, Differential, Finding, Hypothesis, Severity
 from bedside.testing import a_run
+from bedside.zoo.against_the_run import against_the_run
 from bedside.zoo.contradictions import contradictions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -84,7 +85,9 @@ def test_the_check_passes_what_is_well(report):
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_drawn_healthy_runs_are_judged_without_contradiction(kind):
     for seed in range(3):
-        assert contradictions(examine(healthy_run(seed, of=kind))) == []
+        run = healthy_run(seed, of=kind)
+        diagnosis = examine(run)
+        assert [*contradictions(diagnosis), *against_the_run(diagnosis, run)] == []
 
 
 def noisy(values, by=0.02):
@@ -118,4 +121,4 @@ SICK_RUNS = {
 def test_sick_runs_are_judged_without_contradiction(name):
     diagnosis = examine(SICK_RUNS[name])
     assert diagnosis.verdict != "healthy"
-    assert contradictions(diagnosis) == []
+    assert [*contradictions(diagnosis), *against_the_run(diagnosis, SICK_RUNS[name])] == []

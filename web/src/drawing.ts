@@ -85,8 +85,7 @@ export function drawInFront(u: uPlot, panel: Panel, curves: Curves, lines: Drawn
       if (x < left - 1 || x > right + 1) continue;
       dashed(c, [x, top], [x, top + height], colour("alarm"), ratio);
       const side = x > left + width * 0.6 ? "right" : "left";
-      const y = top + (runsLow(u, curves, lines, mark.step, side) ? 12 : height / ratio - 6) * ratio;
-      if (mark.label) label(c, mark.label, x + (side === "left" ? 4 : -4) * ratio, y, side, colour("alarm-text"));
+      if (mark.label) label(c, mark.label, x + (side === "left" ? 4 : -4) * ratio, freeHeight(u, curves, lines, mark.step, side), side, colour("alarm-text"));
     }
     c.strokeStyle = colour("alarm");
     c.lineWidth = 1.5 * ratio;
@@ -105,19 +104,19 @@ export function drawInFront(u: uPlot, panel: Panel, curves: Curves, lines: Drawn
   });
 }
 
-/** Whether the lines beside a step are mostly in the lower half of the chart, where its label would hide them. */
-function runsLow(u: uPlot, curves: Curves, lines: Drawn[], at: number, side: "left" | "right"): boolean {
+/** Where the label of a mark hides the fewest points: at the bottom of the chart, at its top, or half-way up. */
+function freeHeight(u: uPlot, curves: Curves, lines: Drawn[], step: number, side: "left" | "right"): number {
+  const ratio = devicePixelRatio || 1;
   const { top, height } = u.bbox;
   const reach = 0.25 * ((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0)); // about as far as the label goes
-  const [from, upTo] = side === "left" ? [at, at + reach] : [at - reach, at];
-  const places = lines.filter((each) => each.shown()).flatMap(({ line }) => {
+  const [from, upTo] = side === "left" ? [step, step + reach] : [step - reach, step];
+  const points = lines.filter((each) => each.shown()).flatMap(({ line }) => {
     const curve = curves.get(line.key);
-    return (curve?.steps ?? []).flatMap((step, i) => {
-      const y = step >= from && step <= upTo && curve!.mean[i] !== null ? u.valToPos(curve!.mean[i]!, "y", true) : NaN;
-      return Number.isFinite(y) ? [y] : [];
-    });
+    return (curve?.steps ?? []).flatMap((at, i) => (at >= from && at <= upTo && curve!.mean[i] !== null ? [u.valToPos(curve!.mean[i]!, "y", true)] : []));
   });
-  return places.filter((y) => y > top + height / 2).length > places.length / 2;
+  const heights = [top + height - 6 * ratio, top + 12 * ratio, top + height / 2];
+  const hidden = heights.map((y) => points.filter((each) => Math.abs(each - (y - 4 * ratio)) < 9 * ratio).length);
+  return heights[hidden.indexOf(Math.min(...hidden))];
 }
 
 function dashed(c: CanvasRenderingContext2D, from: [number, number], to: [number, number], stroke: string, ratio: number): void {

@@ -321,6 +321,11 @@ LINKS: tuple[Link, ...] = (
     *links("unbounded-negative-loss", "diverging-loss", "a loss without a lower end runs away"),
     *links("unbounded-negative-loss", "runaway-weights", "the weights follow a loss that has no lower end"),
     *links("unbounded-negative-loss", NOT_FINITE, "the loss fell until it overflowed"),
+    *links(
+        "constant-loss",
+        "overfitting nothing-generalises worsening-metric gap-from-start",
+        "training does not ask what validation asks",
+    ),
     *links("stuck-from-start", "loss-at-chance", "a network that has not moved can only guess"),
     *links("stuck-from-start", "underfitting", "what has not been learned cannot be shown on new data"),
     *links("stuck-from-start", "frozen-validation", "a network that has not moved evaluates to the same number"),

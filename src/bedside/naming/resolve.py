@@ -45,9 +45,11 @@ def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]
 def _with_evaluation_sets(found: dict[str, Name], declared: Collection[str]) -> dict[str, Name]:
     """`eval_g0_loss` beside `eval_g0_accuracy`: g0 is a set, not a part of the loss.
 
-    Unless training has it as well: `audio_loss` beside `val_audio_loss` is one of several outputs.
+    Unless training has it as well, beside the whole: `audio_loss` and `val_audio_loss` are then of one of its outputs.
     """
-    outputs = {"_".join(each.words[:-1]) for each in found.values() if each.kind == "loss" and each.split in TRAINED}
+    trained = [each for each in found.values() if each.kind == "loss" and each.split in TRAINED]
+    whole = any(each.rank == 0 for each in trained)
+    outputs = {"_".join(each.words[:-1]) for each in trained if whole}
     tails: dict[str, set[str]] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, each in found.items():

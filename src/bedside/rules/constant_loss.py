@@ -16,6 +16,9 @@ that has come down to `done` of its first value; one that is zero from its first
 single batch, the whole data, that `fell` to where no gradient is left (`faded`), if that is no guess. Not judged after
 the learning rate went to zero, nor for policy-optimisation surrogates.
 
+Or one part of it is zero at all `same` readings or more, while the same part of the validation loss is not: nothing of
+that kind is asked in training, because labels are missing.
+
 Or it comes to rest without being equal: over the last third, on batches that are known to differ, the loss keeps
 within `rest` of its value and scatters `calmer` times as much as in the first third or less, and that value is above
 `high` of its first one; validation losses rest as well, where there are any. What a network has learned makes the
@@ -79,6 +82,9 @@ class Limits:
 
 @rule("LOS105", severity=Severity.WARNING, needs=[], limits=Limits())
 def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
+    if (nothing := _nothing_asked(run, limits)) is not None:
+        yield nothing
+        return
     series = training_loss_to_fall(run, limits.same)
     count, value = repeats_at_end(series.values), series.last
     spread = float(np.abs(series.values - value).max())
@@ -123,6 +129,31 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Check that the loader returns another batch at each step.",
         ],
     )
+
+
+def _nothing_asked(run: Run, limits: Limits) -> Finding | None:
+    """A part of the training loss that is zero all along, though the same part of the validation loss is not."""
+    for part in (run.series(vital).finite() for vital in run.vitals if vital.startswith("part/")):
+        held_out = run.series(part.vital.replace("part/", "val/", 1)).finite()
+        asked = len(held_out) >= limits.evaluations and float(np.median(held_out.values)) > 0
+        if len(part) < limits.same or part.values.any() or not asked:
+            continue
+        name, there = part.vital.removeprefix("part/"), float(np.median(held_out.values))
+        return constant_loss.finding(
+            f"The {name} of the training is exactly 0 at all {len(part)} readings, and on validation data it is "
+            f"{number(there)}: the training data hold no targets of that kind.",
+            first_step=part.first_step,
+            last_step=part.last_step,
+            confidence=0.9,
+            evidence={"value": 0.0, "readings": len(part), "validation": there},
+            series=[part.key, held_out.key],
+            could_also_be=[f"a weight of zero for {name} in training only: print the weights of the loss."],
+            try_=[
+                "Count the labels of a few training batches: empty label files are read as pictures of nothing.",
+                "Compare the folders of pictures and labels of the training data with those of the validation data.",
+            ],
+        )
+    return None
 
 
 def _converged(run: Run, series: Series, limits: Limits) -> bool:

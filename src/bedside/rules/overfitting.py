@@ -24,9 +24,10 @@ all. Or the training data are known by heart: the training loss leaves room for 
 costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were put right since; then a
 rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back `taken_back` of all that
 validation had won, and the training loss is further below its best than all of that. Any other rise under a steady
-accuracy is overconfidence, another finding. A rise that came all at once and has been falling ever since is that of
-another task or measure. Without a validation loss the held-out scores are judged: most of them have lost `score_lost`
-of what they had won, for good, while the training loss (or the same score on training data) went on.
+accuracy is overconfidence, another finding. A rise of less than `worth` of the first level says nothing, whatever
+share of a loss near zero it is. One that came all at once and has been falling ever since is that of another task or
+measure. Without a validation loss the held-out scores are judged: most of them have lost `score_lost` of what they
+had won, for good, while the training loss (or the same score on training data) went on.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -86,6 +87,7 @@ class Limits:
     rise_by_heart: float = 0.05  # of the best level: with nothing left to learn in training, it does not come back
     taken_back: float = 1 / 3  # of the progress: of two thirds kept, nobody says that they are lost
     noise: float = 3.0  # σ of one evaluation
+    worth: float = 0.015  # of the level it began at: near zero a large share of the loss is next to nothing
     level: int = 5  # readings that a level is made of, at least
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
@@ -209,7 +211,13 @@ def _rises(judged: list[Series], training: Series, least: float, limits: Limits)
         for rise in rises
         if _training_went_on(training, rise.best_step, limits) or _memorised(training, rise, limits)
     ]
-    rises = [rise for rise in rises if not _leapt_and_falls(rise, limits)]
+    began = outline(training).start
+    rises = [
+        rise
+        for rise in rises
+        if not _leapt_and_falls(rise, limits)
+        and rise.now - rise.best >= limits.worth * max(began, float(rise.series.values[0]))
+    ]
     return rises if len(rises) * 2 >= len(judged) else []
 
 

@@ -59,17 +59,24 @@ def _misread(finding: Finding, run: Run) -> Iterator[str]:
     for value, step in READING.findall(finding.message):
         at, number = int(step.replace(",", "")), _number(value)
         near = [curve for curve in curves if len(curve) and curve.first_step <= at <= curve.last_step]
-        if near and not any(_between(number, curve, at) for curve in near):
+        if near and not any(_between(number, curve, at, _half_a_digit(value)) for curve in near):
             yield f"no reading near {at} is {value}"
 
 
-def _between(number: float, curve: Series, at: int) -> bool:
+def _half_a_digit(text: str) -> float:
+    """What a number may be off by because of how many digits are shown: 0.05 of `17.4`, 5e-46 of `2e-45`."""
+    mantissa, _, power = text.replace(",", "").lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return float(f"0.51e{int(power or 0) - decimals}")
+
+
+def _between(number: float, curve: Series, at: int, slack: float) -> bool:
     """Whether the readings around a step bear this number out: a level lies between them."""
     width = max(1, int(AROUND * (curve.last_step - curve.first_step)))
     values = curve.since(at - width).before(at + width + 1).values
     if len(values) == 0:
         values = np.array([curve.values[int(np.argmin(np.abs(curve.steps - at)))]])
-    slack = SAME * abs(number)
+    slack = max(slack, SAME * abs(number))
     return bool(values.min() - slack <= number <= values.max() + slack)
 
 
