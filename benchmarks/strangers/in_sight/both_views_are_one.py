@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 FAMILY = "self-supervised"
-EXPECTS = ("leaked-answer", "suspiciously-perfect", "loss-without-accuracy")
+EXPECTS = ("identical-views", "leaked-answer", "suspiciously-perfect", "loss-without-accuracy")
 
 
 def samples(n, centres):

@@ -35,6 +35,7 @@ from bedside.rules.gap_from_start import gap_from_start
 from bedside.rules.gradient_always_clipped import gradient_always_clipped
 from bedside.rules.growing_activations import growing_activations
 from bedside.rules.heavy_dropout import heavy_dropout
+from bedside.rules.identical_views import identical_views
 from bedside.rules.idle_clipping import idle_clipping
 from bedside.rules.inputs_differ import inputs_differ
 from bedside.rules.late_overshoot import late_overshoot
@@ -222,6 +223,7 @@ CATALOGUE: tuple[Rule, ...] = (
     misread_validation,
     seen_before,
     unmatched_noise,
+    identical_views,
     ranks_see_same_data,
     ranks_disagree,
     straggling_rank,

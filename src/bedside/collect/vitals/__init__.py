@@ -16,6 +16,7 @@ from bedside.collect.vitals.evaluation_inputs import EvaluationInputs
 from bedside.collect.vitals.first_nonfinite import FirstNonfinite
 from bedside.collect.vitals.frozen_weights import FrozenWeights
 from bedside.collect.vitals.gradient_noise import GradientNoise
+from bedside.collect.vitals.identical_views import IdenticalViews
 from bedside.collect.vitals.initial_param_norm import Beginning
 from bedside.collect.vitals.inputs import Inputs
 from bedside.collect.vitals.labels import Labels
@@ -80,6 +81,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     LeakedTarget,
     AskedNoise,
     OwnPlace,
+    IdenticalViews,
     SimpleModels,
     NonfiniteBuffers,
     OptimizerEpsilon,
