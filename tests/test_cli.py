@@ -129,11 +129,12 @@ def test_other_formats_name_the_finding(bedside, form):
     ("args", "first", "expected"),
     [
         (["diagnos"], "No command is called 'diagnos'.", "one of diagnose"),
+        (["zoo", "lst"], "No command is called 'lst'.", "one of list"),
         (["diagnose", "x", "--formt", "json"], "No option is called '--formt'.", "one of --format"),
         (["--versoin"], "No option is called '--versoin'.", "one of --version"),
         (["diagnose", "x", "--format", "jsn"], "No --format is called 'jsn'.", "one of json"),
         (["diagnose"], "Missing argument 'PATH...'.", "bedside diagnose [OPTIONS] PATH..."),
-        (["explain", "NUM101", "NUM102"], "Got unexpected extra argument (NUM102)", "bedside explain [OPTIONS] CODE"),
+        (["explain", "NUM101", "NUM102"], "Got unexpected extra argument (NUM102).", "bedside explain [OPTIONS] CODE"),
         (["explain", "nonfinite-los"], "No rule is called 'nonfinite-los'.", "one of nonfinite-loss"),
     ],
 )

@@ -71,10 +71,10 @@ def test_no_file_means_no_decisions(tmp_path, monkeypatch):
         ('select = "GEN"', "select = 'GEN' is not a list of rules", "codes, names or families"),
         ('fail_on = "warnings"', "fail_on = 'warnings' is not a severity", "one of warning"),
         ("limits.GRD103.oftn = 0.9", "No limit of gradient-always-clipped is called 'oftn'", "one of often"),
-        ('limits.GRD103.often = "0.9"', "limits.GRD103.often = '0.9' is of another kind", "a number like"),
+        ('limits.GRD103.often = "0.9"', "limits.GRD103.often = '0.9' has the wrong type", "a number like"),
         ("limits.GRD999.share = 0.9", "No rule is called 'GRD999'", "one of GRD10"),
-        ("limits.share = 0.9", "limits = {'share': 0.9} says nothing", "one table for each rule"),
-        ("map = { loss = 3 }", "map = {'loss': 3} says nothing", "names in your logs with ours"),
+        ("limits.share = 0.9", "limits = {'share': 0.9} is not a table of tables", "one table for each rule"),
+        ("map = { loss = 3 }", "map = {'loss': 3} is not a table of names", "names in your logs with ours"),
         ("ignore = [", "cannot be read", "a TOML file"),
     ],
 )

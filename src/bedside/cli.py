@@ -1,7 +1,7 @@
 """The command line: parse, call one function, choose the exit code.
 
-Exit codes as linters have them: 0 nothing at or above `--fail-on`, 1 findings, 2 it could not look, with a
-three-line error. Every command is a file in `commands/`, which imports what is heavy inside its function, so
+Exit codes follow the custom of linters: 0 nothing at or above `--fail-on`, 1 findings, 2 nothing could be examined,
+with a three-line error. Every command is a file in `commands/`, which imports what is heavy inside its function, so
 that `bedside --help` is quick on a machine without torch.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from bedside import __version__
+from bedside.commands.choice import CommandGroup
 from bedside.commands.compare import compare
 from bedside.commands.demo import demo
 from bedside.commands.diagnose import diagnose
@@ -41,20 +42,14 @@ class _ReaderLeft(Exception):
     """Whoever read our output has enough of it, as in `bedside rules | head -1`."""
 
 
-class _Commands(click.Group):
-    """A group that answers an unknown command with the nearest ones."""
+class _Commands(CommandGroup):
+    """Notices that whoever reads the output has gone."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # caught here, because click would make an exit code of 1 of it: findings
             raise _ReaderLeft from None
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
-            raise unknown_name("command", name, self.list_commands(ctx), try_="bedside --help")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -133,4 +128,5 @@ def _in_three_lines(error: click.UsageError) -> BedsideError:
         names = [name for each in error.ctx.command.params for name in each.opts if name.startswith("--")]
         return unknown_name("option", error.option_name, [*names, "--help"], try_=try_)
     usage = error.ctx.get_usage().removeprefix("Usage: ") if error.ctx else "bedside COMMAND"
-    return BadOption(error.format_message(), expected=" ".join(usage.split()), try_=try_)
+    what = error.format_message().rstrip(".") + "."
+    return BadOption(what, expected=" ".join(usage.split()), try_=try_)

@@ -79,7 +79,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class NotExamined:
-    """A rule that could not look, and what it would have needed."""
+    """A rule that could not be applied, and what it would have needed."""
 
     code: str
     name: str

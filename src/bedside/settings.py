@@ -167,14 +167,14 @@ def _words(path: Path, key: str, value: Any) -> tuple[str, ...]:
 def _map(path: Path, value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
         expected = "names in your logs with ours: loss, val/loss, grad_norm, or - to leave one out"
-        raise _refused(path, f"map = {value!r} says nothing", expected, 'map = { my_objective = "loss" }')
+        raise _refused(path, f"map = {value!r} is not a table of names", expected, 'map = { my_objective = "loss" }')
     return dict(value)
 
 
 def _limits(path: Path, value: Any) -> dict[str, dict[str, Any]]:
     example = "limits.gradient-always-clipped.often = 0.9"
     if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
-        raise _refused(path, f"limits = {value!r} says nothing", "one table for each rule", example)
+        raise _refused(path, f"limits = {value!r} is not a table of tables", "one table for each rule", example)
     changed: dict[str, dict[str, Any]] = {}
     for word, changes in value.items():
         try:
@@ -188,7 +188,7 @@ def _limits(path: Path, value: Any) -> dict[str, dict[str, Any]]:
                 expected = f"one of {nearest_first(name, known)}" if known else "nothing: it has no limits"
                 raise _refused(path, f"No limit of {rule.name} is called {name!r}", expected, try_)
             if not _same_kind(number, known[name]):
-                what = f"limits.{word}.{name} = {number!r} is of another kind"
+                what = f"limits.{word}.{name} = {number!r} has the wrong type"
                 raise _refused(path, what, f"a number like {known[name]!r}", try_)
         changed[rule.name] = dict(changes)
     return changed

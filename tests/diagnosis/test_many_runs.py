@@ -119,7 +119,7 @@ def test_names_can_be_changed_and_explained(tmp_path, capsys):
 
 def test_a_map_that_maps_nothing_is_told(tmp_path, capsys):
     assert command(["diagnose", str(tmp_path), "--map", "loss"]) == 2
-    assert capsys.readouterr().err.splitlines()[0] == "--map 'loss' says nothing."
+    assert capsys.readouterr().err.splitlines()[0] == "--map 'loss' is not OLD=NEW."
 
 
 def test_a_remote_tree_is_read_like_a_local_one(forest):

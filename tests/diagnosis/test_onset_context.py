@@ -83,6 +83,15 @@ def test_near_is_half_a_percent_of_the_run_and_three_steps_at_least():
     assert said(short, 54) == []
 
 
+def test_training_that_goes_on_in_training_mode_is_no_change_of_mode():
+    def modes(*each):
+        return [Event(step, "mode", {"training_forwards": mode}) for step, mode in each]
+
+    assert said(a_run(loss=[1.0] * 1000, events=modes((1, "train"))), 0) == []
+    back = modes((1, "eval"), (500, "train"))
+    assert said(a_run(loss=[1.0] * 1000, events=back), 500) == ["training forwards ran in train mode"]
+
+
 def test_what_is_nearest_is_named_first():
     events = [Event(498, "resume"), Event(501, "coverage"), Event(505, "mode", {"training_forwards": "evaluation"})]
     nearest = said(a_run(loss=[1.0] * 1000, events=events), 502)

@@ -59,7 +59,7 @@ def test_notes_leave_it_healthy():
 def test_an_alarm_of_a_rule_on_trial_makes_it_unclear():
     alarm = Finding("AAA101", "a", Severity.WARNING, "Something.", 0.9, 0, 9, try_=("Do this.",), preview=True)
     said = judged(a_run(loss=falling()), [alarm])
-    assert (said.word, said.reason, said.settled_by) == ("unclear", "A rule on trial says: Something.", "Do this.")
+    assert (said.word, said.reason, said.settled_by) == ("unclear", "A preview rule says: Something.", "Do this.")
 
 
 # Five kinds of run that were once called healthy. Each must be unclear although no rule says anything.
@@ -340,7 +340,7 @@ def test_of_several_alarms_on_trial_the_surest_is_the_doubt():
         Finding("AAA101", "a", Severity.WARNING, f"{said}.", sure, 0, 9, preview=True)
         for said, sure in (("One", 0.5), ("Two", 0.8), ("Three", 0.6))
     ]
-    assert judged(a_run(loss=falling()), alarms).reason == "A rule on trial says: Two."
+    assert judged(a_run(loss=falling()), alarms).reason == "A preview rule says: Two."
 
 
 def test_a_run_in_which_anything_improved_has_shown_that_it_learned():

@@ -316,7 +316,7 @@ def test_nothing_is_left_behind(tmp_path, made):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"on_nan": "ignore"}, "on_nan='ignore' is nothing that can be done."),
+        ({"on_nan": "ignore"}, "on_nan='ignore' is not an action."),
         ({"black_box": 3}, "black_box=3 is not a black box."),
         ({"skip_spikes": -1}, "skip_spikes=-1 is not a multiple"),
     ],

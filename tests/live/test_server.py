@@ -22,6 +22,13 @@ def test_a_port_that_is_taken_is_passed_over_unless_it_was_asked_for(monkeypatch
             assert other.getsockname()[1] != port
 
 
+def test_a_port_that_does_not_exist_is_refused_in_whole_sentences():
+    with pytest.raises(BadOption) as refused:
+        _listen("127.0.0.1", 99999)
+    assert ".." not in refused.value.what
+    assert "1 to 65535" in refused.value.expected
+
+
 def test_an_empty_token_is_refused(tmp_path):
     with pytest.raises(BadOption, match="The token is empty"):
         serve(tmp_path, token="")

@@ -91,7 +91,7 @@ def test_a_cell_that_is_run_again_closes_the_older_monitor_with_a_word(tmp_path,
     assert len(set(hooks)) == 1, "nothing piles up"
     monitors()[0].close_for_another()
     said = capsys.readouterr().err.splitlines()
-    assert [line for line in said if "watched anew" in line] == said
+    assert [line for line in said if "watched by a new monitor" in line] == said
     assert len(said) == 39
     assert open_run(tmp_path / "7").steps == 1
 

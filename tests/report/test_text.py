@@ -78,7 +78,7 @@ def test_many_wants_take_few_lines(sick):
     many = tuple(NotExamined(f"ACT{i}", f"rule-{i}", (f"vital_{i}",)) for i in range(101, 141))
     text = replace(sick, not_examined=many).to_text(verbose=True)
     assert sum("vital_" in line for line in text.splitlines()) <= 8
-    assert "for 35 rules more:" in text
+    assert "for 35 more rules:" in text
 
 
 def test_an_epoch_axis_is_called_by_its_name(sick):

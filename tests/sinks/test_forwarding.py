@@ -64,7 +64,7 @@ def test_a_failing_sink_is_left_alone_and_the_others_go_on(tmp_path, capfd):
     assert len(run.loss) == len({*fine.steps}) == 60
     assert not broken.steps
     said = capfd.readouterr().err
-    assert "bedside: listening: 3 steps did not arrive (ConnectionError: quota exceeded)" in said
+    assert "bedside: listening: 3 steps were not delivered (ConnectionError: quota exceeded)" in said
     assert of_sinks(run)["listening"]
 
 
@@ -82,7 +82,7 @@ def test_what_finds_the_queue_full_is_counted_and_said(tmp_path, monkeypatch, ca
     monkeypatch.setattr(forwarding, "WAITING", 2)
     run = train(tmp_path / "run", [Listening(seconds=1)], steps=400)
     assert of_sinks(run)["dropped"] > 0
-    assert "numbers found the queue to the sinks full" in capfd.readouterr().err
+    assert "numbers were dropped: the queue to the sinks was full" in capfd.readouterr().err
 
 
 def test_weights_are_the_same_with_sinks(tmp_path):

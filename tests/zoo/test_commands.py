@@ -47,8 +47,8 @@ def test_a_run_is_shown_while_it_trains_and_diagnosed_and_can_be_kept(typed, tmp
     ],
 )
 def test_what_is_misspelt_is_refused_with_what_to_type(typed, words, said, tmp_path):
-    code, _, error = typed(*words)
-    assert code == 2
+    code, printed, error = typed(*words)
+    assert (code, printed) == (2, "")
     assert said in error
     assert len(error.strip().splitlines()) == 3
     assert not list(tmp_path.iterdir())

@@ -38,12 +38,12 @@ FINDINGS = 1  # exit code: something at or above --fail-on
     help="Exit with 1 when there is a stable finding at least this bad.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show numbers, hypotheses and what was not examined as well.")
-@click.option("--baseline", metavar="RUN", help="A good run of the same family: what it shows as well is normal.")
+@click.option("--baseline", metavar="RUN", help="A good run of the same kind: what it shows too counts as normal.")
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules or families: GRD101,LOS.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="All but these rules or families.")
 @click.option("--format-in", metavar="FORMAT", help="Read the logs as this format, whatever they look like.")
 @click.option("--map", "renames", multiple=True, metavar="OLD=NEW", help="Read metric OLD as NEW; - leaves it out.")
-@click.option("--explain-names", is_flag=True, help="Say which metric was read as what.")
+@click.option("--explain-names", is_flag=True, help="Show how each metric name was read.")
 @settings_options
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes for many runs; all cores by default.")
 @click.option("--on", type=OneOf(["ray"]), help="Distribute many runs over this engine.")
@@ -131,7 +131,7 @@ def _mapping(renames: Sequence[str]) -> dict[str, str]:
     for word, (old, equals, new) in zip(renames, pairs, strict=True):
         if not (old.strip() and equals and new.strip()):
             raise BadOption(
-                f"--map {word!r} says nothing.",
+                f"--map {word!r} is not OLD=NEW.",
                 expected="a metric's name in the log, =, and ours: loss, val/loss, val/accuracy, grad_norm, lr",
                 try_="--map my_objective=loss",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bedside.commands.choice import OneOf
+from bedside.commands.choice import CommandGroup, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 WORSE = 1  # exit code: the score is worse than the committed one
 
 
-@click.group(invoke_without_command=True, short_help="Failures reproduced on purpose: list, run, score, guide.")
+@click.group(
+    cls=CommandGroup, invoke_without_command=True, short_help="Failures reproduced on purpose: list, run, score, guide."
+)
 @click.pass_context
 def zoo(ctx: click.Context) -> None:
     """Small real trainings that fail on purpose, each beside a healthy twin that differs in one line."""
@@ -54,7 +56,7 @@ def list_() -> None:
         show([*wrapped(*head, width=across), *wrapped(each.title, first="    ", width=across)])
 
 
-@zoo.command(short_help="Train one specimen before your eyes.")
+@zoo.command(short_help="Train one specimen, and watch it fail.")
 @click.argument("name")
 @click.option("--healthy", is_flag=True, help="Train the healthy twin: the same without the one line.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the data split, the weights and the order.")

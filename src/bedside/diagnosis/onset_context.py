@@ -96,11 +96,14 @@ def _schedule(run: Run) -> Iterator[Change]:
 
 
 def _events(run: Run) -> Iterator[Change]:
+    mode: object = "train"  # in which a run is expected to begin
     for event in run.events:
         if event.kind == "resume":
             yield Change(event.step, "resume", "the run was resumed")
-        elif event.kind == "mode" and event.step > 0:
-            yield Change(event.step, "mode", f"training forwards ran in {event.data.get('training_forwards')} mode")
+        elif event.kind == "mode":
+            before, mode = mode, event.data.get("training_forwards")
+            if event.step > 0 and mode != before:
+                yield Change(event.step, "mode", f"training forwards ran in {mode} mode")
         elif event.kind == "coverage" and event.step > 0:
             yield Change(event.step, "coverage", "the model's or the optimizer's parameters were replaced")
 

@@ -62,7 +62,7 @@ def verdict(run: Run, findings: Sequence[Finding], examined: Sequence[str], aske
             "unclear", f"bedside stopped watching at {moment(run, stopped.step)}.", "Report the error below."
         )
     if not examined:
-        return Verdict("unclear", "No rule could look at this run.", "See what the rules need: bedside diagnose -v.")
+        return Verdict("unclear", "No rule could be applied.", "See what the rules need: bedside diagnose -v.")
     learned = Learned(run)
     for doubt in DOUBTS:
         if (unclear := doubt(learned, Limits())) is not None:
@@ -76,8 +76,8 @@ def _on_trial(findings: Sequence[Finding]) -> Verdict | None:
     if not alarms:
         return None
     first = max(alarms, key=lambda each: each.confidence)
-    settled = first.try_[0] if first.try_ else f"See what speaks for it: bedside explain {first.code}."
-    return Verdict("unclear", f"A rule on trial says: {first.message}", settled)
+    settled = first.try_[0] if first.try_ else f"See how it decides: bedside explain {first.code}."
+    return Verdict("unclear", f"A preview rule says: {first.message}", settled)
 
 
 def _too_little(learned: Learned, limits: Limits) -> Verdict | None:

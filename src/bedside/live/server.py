@@ -78,8 +78,8 @@ def _listen(host: str, port: int | None) -> socket.socket:
             listening.close()
             why = getattr(refused, "strerror", None) or str(refused)
     raise BadOption(
-        f"Port {ports[0]} of {host} cannot be used: {why}.",
-        expected="a free port of this machine",
+        f"Port {ports[0]} of {host} cannot be used: {why.rstrip('.')}.",
+        expected="a free port (1 to 65535) and an address of this machine",
         try_="bedside serve DIR, which looks for a free one",
     )
 

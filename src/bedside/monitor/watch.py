@@ -203,7 +203,7 @@ def _close_older(model: nn.Module, quiet: bool) -> None:
         if unwrapped(older.model) is unwrapped(model):
             older.close_for_another()
             if not quiet:
-                say(f"bedside: this model is watched anew; the record in {older.run_dir} is closed.")
+                say(f"bedside: this model is being watched by a new monitor; the record in {older.run_dir} is closed.")
 
 
 def _optimizers(optimizer: Any) -> list[Optimizer]:

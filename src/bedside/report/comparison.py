@@ -39,7 +39,7 @@ def summary(comparison: Comparison) -> str:
     """`They diverge at step 150, first in grad_norm/layers.3: 12.1 here, 0.4 there.`"""
     if comparison.first is None:
         return {
-            "alike": f"They are alike in all of {plural(len(comparison.alike), 'curve')}.",
+            "alike": f"No difference in {plural(len(comparison.alike), 'curve')}.",
             "unclear": "They have no curve in common that could be compared.",
         }[comparison.verdict]
     return f"They diverge {_at(comparison.first, comparison)}, first in {_described(comparison.first)}."

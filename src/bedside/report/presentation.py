@@ -133,7 +133,7 @@ def examined(diagnosis: Diagnosis) -> str:
 
 @dataclass(frozen=True)
 class Unexamined:
-    """Rules that could not look for want of the same thing."""
+    """Rules that could not be applied, all for lack of the same thing."""
 
     needs: str
     codes: tuple[str, ...]

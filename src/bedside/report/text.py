@@ -153,7 +153,7 @@ def _in_brief(findings: Sequence[Finding], called: str, width: int) -> list[Line
 def _more(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     """What was looked at, and where to read on."""
     every = len(diagnosis.examined) + len(diagnosis.not_examined)
-    looked = f"{len(diagnosis.examined)} of {plural(every, 'rule')} could look" if every else ""
+    looked = f"{len(diagnosis.examined)} of {plural(every, 'rule')} examined" if every else ""
     first = next(iter(diagnosis.findings), None)
     explain = f"bedside explain {first.code}" if first else ""
     verbose = "-v for numbers, hypotheses, not examined" if every else ""
@@ -258,7 +258,7 @@ def _coverage(diagnosis: Diagnosis, width: int, *, found: bool) -> Iterator[Line
     if rest := groups[NEEDS:]:
         codes = sum(len(group.codes) for group in rest)
         needs = listed((group.needs for group in rest), most=4)
-        yield from wrapped((f"for {plural(codes, 'rule')} more: {needs}", "quiet"), first="  - ", width=width)
+        yield from wrapped((f"for {plural(codes, 'more rule')}: {needs}", "quiet"), first="  - ", width=width)
 
 
 def _title(finding: Finding, width: int) -> Iterator[Line]:

@@ -2,8 +2,8 @@
 
 The training only puts what it has recorded into a bounded queue and never waits: when the queue is full, the numbers
 are dropped and counted. Each sink may take a small share of the run's time (`SHARE`); a slow one gets fewer steps,
-spread evenly, but always validation metrics and findings. A sink that keeps failing is left alone. At the end one
-line says what did not arrive; the record has everything.
+spread evenly, but always validation metrics and findings. A sink that keeps failing is left alone. At the end one line
+says what was not delivered; the record has everything.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Forwarding:
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(WAITING)
         self._config: dict[str, Any] = {}
         self._opened = False
-        self.dropped = 0  # numbers that found the queue full
+        self.dropped = 0  # numbers for which the queue was full
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="bedside sinks", daemon=True)
         self._thread.start()
@@ -117,13 +117,13 @@ class Forwarding:
                 outcome[feed.sink.name]["error"] = said_of
                 say(f"bedside: {feed.sink.name}: {said_of}; the record has everything.")
         if self.dropped:
-            say(f"bedside: {self.dropped} numbers found the queue to the sinks full.")
+            say(f"bedside: {self.dropped} numbers were dropped: the queue to the sinks was full.")
         return outcome
 
     def _said_of(self, feed: _Feed, late: bool) -> str:
         if feed.error:
-            return f"{feed.lost} steps did not arrive ({feed.error})"
-        return f"still busy after {PATIENCE:.0f} s, and left to itself" if late and feed.waiting else ""
+            return f"{feed.lost} steps were not delivered ({feed.error})"
+        return f"still busy after {PATIENCE:.0f} s; no longer waited for" if late and feed.waiting else ""
 
     # The queue.
 

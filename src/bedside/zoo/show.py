@@ -1,4 +1,4 @@
-"""One specimen before your eyes: the vitals while it trains, then the diagnosis, as a demo would show it."""
+"""One specimen on screen: the vitals while it trains, then the diagnosis, as a demo would show it."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def show_specimen(
 ) -> None:
     """Train it, watched, and print what the monitor makes of it."""
     chosen = TWIN if healthy else severity or _usual(specimen)
+    if not healthy and specimen.sick:
+        specimen.value_of(chosen)  # an unknown severity is refused before anything is printed
     console = Console(highlight=False)
     console.print(Text(specimen.title, style="bold"))
     if specimen.the_line:

@@ -37,7 +37,7 @@ class NonFiniteStep(BedsideError, ArithmeticError):
 def check_action(on_nan: Any) -> str:
     if on_nan not in ACTIONS:
         raise BadOption(
-            f"on_nan={on_nan!r} is nothing that can be done.",
+            f"on_nan={on_nan!r} is not an action.",
             expected="report (the default), skip, stop or raise",
             try_='bedside.watch(model, optimizer, on_nan="skip")',
         )

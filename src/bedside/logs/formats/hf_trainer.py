@@ -54,7 +54,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
     if steps and planned:
         log.finished = steps >= planned
     if len(states) > 1:
-        log.note(f"{len(states)} checkpoints tell of this run; the longest history was read.")
+        log.note(f"{len(states)} checkpoints belong to this run; the longest history was read.")
     return log
 
 

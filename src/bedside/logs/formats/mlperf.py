@@ -81,7 +81,7 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
             log.config["status"] = status
             log.finished = status == "success"
             if status not in ("", "success"):
-                log.note(f"The run says of itself: {status}.")
+                log.note(f"The log gives its own status: {status}.")
     return log
 
 
