@@ -1,9 +1,9 @@
-"""Live alarms: look at the growing run now and then, and report what begins, once.
+"""Live alarms: run the rules over the growing run now and then, and report each new finding once.
 
-Looking costs time, so it pays for itself out of a fixed share of the run's own time: the dearer a look, the rarer;
-only in the first few hundred steps may looks take a little more, or a short run would be over before the second. A
-loss that is no longer finite is looked at at once. What is found is not said at once: `held_back.py` waits until the
-evidence has lasted.
+Running the rules costs time, so it gets a fixed share of the run's own time: the longer one pass takes, the rarer
+passes are. In the first few hundred steps they may take a little more, or a short run would be over before the second
+pass. A loss that is no longer finite triggers a pass at once. Findings are not reported at once: `held_back.py` waits
+until the evidence has lasted.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Alarms:
         self._withdraw = withdraw
         self._share = share
         self._early = early  # seconds that early looks may take
-        self._rules = [each for each in rules if not each.preview]  # what is on trial neither alarms nor explains
+        self._rules = [each for each in rules if not each.preview]  # previews neither raise alarms nor explain them
         self._held_back = HeldBack()
         self._began = time.perf_counter()
         self._finite = True
-        self._step = self._looked_at = 0  # the newest step, and the one at which it was last looked
-        self.spent = 0.0  # seconds, early looks left out
+        self._step = self._looked_at = 0  # the newest step, and the step of the last pass
+        self.spent = 0.0  # seconds, without the early passes
         self._spent_early = 0.0
-        self._dearest = 0.0  # what the next look may well take: it is paid for beforehand
+        self._dearest = 0.0  # what the next pass is expected to take: the time is saved up beforehand
         self.looks = 0
 
     def due(self, step: int, losses: NDArray[np.float64]) -> bool:
-        """Whether to look now, given the newest step and the losses up to it."""
+        """Whether to run the rules now, given the newest step and the losses up to it."""
         finite = bool(np.isfinite(losses).all()) if len(losses) else self._finite
         turned, self._finite = self._finite and not finite, finite
         self._step = step
@@ -76,9 +76,8 @@ class Alarms:
         return self._spent_early + self._dearest <= self._early()
 
     def look(self, prepare: Callable[[], None] = lambda: None, *, final: bool = False) -> float:
-        """Run all rules and report what is new. Returns the seconds it took, with what had to be prepared for it.
-
-        The `final` look waits no longer: there will be no more evidence.
+        """Run all rules and report what is new. Returns the seconds it took, preparation included. The `final` pass
+        holds nothing back: there will be no more evidence.
         """
         started = time.perf_counter()
         prepare()
@@ -93,7 +92,7 @@ class Alarms:
         took = time.perf_counter() - started
         if self._step < GRACE_STEPS and (self.looks == 1 or self._affords_early_look()):
             self._spent_early += took
-        else:  # a run of slow steps is early for hours: its looks count like any other's
+        else:  # a run of slow steps is early for hours: its passes count like any others
             self.spent += took
         self._dearest = max(took, 0.5 * self._dearest)
         for finding in news.overturned:
@@ -104,7 +103,8 @@ class Alarms:
 
 
 def early_seconds(budget: Budget) -> float:
-    """What early looks may take: their share of the first steps; without a budget more where those are over at once."""
+    """Seconds that early passes may take: their share of the first steps; without a budget more if those steps are
+    quick."""
     step = budget.usual_step
     if step is None or (budget.limit is None and step < QUICK_STEP_SECONDS):
         return EARLY_SECONDS
@@ -135,7 +135,7 @@ class AlarmPrinter:
 
 
 class AlarmReporter:
-    """An alarm begins: it is recorded and reported, and for a while more steps are read."""
+    """Handles a new alarm: it is recorded and reported, and for a while more steps are read."""
 
     def __init__(
         self, recorder: Recorder, events: RunEvents, count: StepCount, intervals: Intervals, printer: AlarmPrinter

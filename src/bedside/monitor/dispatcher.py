@@ -1,9 +1,7 @@
-"""What happens in the loop arrives here: the hooks of model and optimizers, and the replaced functions of torch, call
-the dispatcher.
-
-It owns the hooks. At every moment it asks the fast path whether it takes it, and otherwise passes it on to those who
-read: losses, steps, scaler, collectors. A failure of ours ends here as well: everything is removed, and training goes
-on unwatched.
+"""The dispatcher: every hook on model and optimizers, and every replaced torch function, calls it. It owns the hooks.
+At every moment of the loop it first asks the fast path whether it handles this moment, and otherwise passes it on to
+the readers: losses, steps, scaler, collectors. It also contains our own failures: everything is removed, and training
+goes on unwatched.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ from bedside.monitor.safeguards import unharmed
 
 
 class Dispatcher:
-    """Passes every moment of the loop on to those that it concerns."""
+    """Passes every moment of the loop on to the parts that need it."""
 
     def __init__(
         self,
@@ -98,7 +96,7 @@ class Dispatcher:
         steps.on_finished = self._step_finished
 
     def attach(self) -> None:
-        """From here on the model, its optimizers and torch have something of ours on them."""
+        """Installs the hooks on the model, its optimizers and torch."""
         if self._incidents is not None:
             self._handles += self._incidents.guard_step_ends(self.optimizers)
         self._optimizer_hooks.install(self._before_step, self._after_step)
@@ -116,7 +114,7 @@ class Dispatcher:
 
     @unharmed
     def leave_fast_path(self) -> None:
-        """This step is not a fast-path step after all: the collectors get what they missed of it."""
+        """The current step is not a fast-path step after all: pass on to the collectors what they missed of it."""
         self.fast_path_control.leave_fast_path()
 
     def _forward_begins(self, forward: Forward) -> bool:
@@ -143,7 +141,7 @@ class Dispatcher:
 
     @unharmed
     def compile_begins(self) -> None:
-        """Nothing of ours that comes and goes may be there when torch traces the program."""
+        """Removes every temporary hook before torch traces the program."""
         self._context.forward_hooks.compile_begins()
         self._optimizer_hooks.stay()
 
@@ -154,7 +152,7 @@ class Dispatcher:
 
     @unharmed
     def _adopt(self, old: Optimizer, new: Optimizer) -> None:
-        """The trainer has built its optimizer anew: the new one is watched in the place of the old one."""
+        """The trainer has rebuilt its optimizer: watch the new one in place of the old one."""
         self.leave_fast_path()
         facts = {"was": type(old).__name__, "optimizer": type(new).__name__, "has_state": bool(new.state)}
         self._events.note("optimizer_rebuilt", facts)
@@ -170,7 +168,7 @@ class Dispatcher:
 
     @unharmed
     def before_backward(self, tensors: Any, gradient: Any) -> bool:
-        """Says whether its end should be reported, too."""
+        """Returns whether the end of the backward should be reported too."""
         if not self._context.thread.owns_backward(tensors, self._context.layout.index):
             return False
         if self.fast_path.active:
@@ -190,7 +188,7 @@ class Dispatcher:
 
     @unharmed
     def training_failed(self, error: BaseException) -> None:
-        """An exception of the user's training got here."""
+        """Called when the user's training raised an exception."""
         if self._incidents is not None:
             self._incidents.failed(error)
 
@@ -239,7 +237,7 @@ class Dispatcher:
         self._scaling.after(optimizer)
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook; not at fast-path steps at which nothing is read."""
+        """The optimizer's pre-step hook; not installed at fast-path steps at which nothing is read."""
         if is_compiling():
             self._steps_compiled = True  # torch sets it at every step; what reads would be compiled in
             return
@@ -258,7 +256,7 @@ class Dispatcher:
         self._step_begins(optimizer, args, kwargs)
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The optimizer's hook, at all steps."""
+        """The optimizer's post-step hook, at all steps."""
         if is_compiling():
             return
         try:
@@ -269,7 +267,7 @@ class Dispatcher:
             self.caught("step", error)
 
     def _not_skipped(self, answer: StepEnd, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """The fast path did not take the step that is over, or it was the last that it takes."""
+        """The fast path did not handle the step that has just ended, or it was the last one it handles."""
         if answer is StepEnd.LAST:
             self._fast_path_ended()
         elif answer is StepEnd.FAILED:
@@ -301,7 +299,8 @@ class Dispatcher:
 
     @unharmed
     def finish(self) -> None:
-        """The last numbers and the last look; a failure here must not cost the user's program its end."""
+        """The last flush and the last run of the rules; a failure here must not keep the user's program from ending
+        normally."""
         if self.steps.mid_round:
             self.steps.close_step()
         self._events.unused_gradients(self.losses.waiting)
@@ -311,7 +310,7 @@ class Dispatcher:
 
     @unharmed
     def _fast_path_ended(self) -> None:
-        """The last of some fast-path steps is over."""
+        """The last of a batch of fast-path steps is over."""
         self.leave_fast_path()
         self.losses.left_fast_path()
         self._between_steps(self._count.settled - 1)
@@ -335,7 +334,7 @@ class Dispatcher:
         self._between_steps(data.step, may_skip=not sampled)
 
     def book(self) -> None:
-        """The time of ours that is under way, into the books."""
+        """Add the running time of our own code to the books."""
         now = time.perf_counter()
         self.budget.total += now - self.booked_until
         self.booked_until = now
@@ -346,7 +345,7 @@ class Dispatcher:
         self.fast_path_control.choose(may_skip)
 
     def flush(self, *, final: bool = False) -> None:
-        """Bring the record up to date, unless that is over."""
+        """Bring the record up to date, unless it is closed."""
         if final or not (self.off or self.closed):
             self.flush_cycle.flush(final=final)
 
@@ -357,8 +356,8 @@ class Dispatcher:
             self.switch_off("fast-path step", error)
 
     def detach(self) -> None:
-        """Nothing is left on the model, its optimizers and torch. May be repeated. A part that fails or is interrupted
-        does not keep the others from being removed; the last that is named is the first to go."""
+        """Remove everything from the model, its optimizers and torch. May be repeated. A part that fails or is
+        interrupted does not keep the others from being removed; removal is in reverse order."""
         with ExitStack() as stack:
             stack.callback(self._gradient_order.stop)
             stack.callback(self.collectors.each, lambda collector: collector.end())
@@ -374,7 +373,7 @@ class Dispatcher:
             self.fast_path.active = False
 
     def caught(self, where: str, error: BaseException) -> None:
-        """Whatever was raised while our code ran: what is not ours is raised again."""
+        """Handle what was raised while our code ran; exceptions that are not ours are raised again."""
         if error is self.printer.theirs:  # raised by the user's own on_finding, to stop the run
             raise error
         if is_interrupt(error) or not isinstance(error, Exception):
@@ -384,8 +383,9 @@ class Dispatcher:
             self.switch_off(where, error)
 
     def interrupted(self, where: str, interrupt: BaseException) -> None:
-        """Something like Ctrl-C came while our own code ran. What was half done could be recorded wrongly, so nothing
-        more is; a program that goes on trains unwatched. Every handler that the interrupt passes may call this."""
+        """Something like Ctrl-C came while our own code ran. Half-finished work could be recorded wrongly, so nothing
+        more is recorded; a program that goes on trains unwatched. Every handler that the interrupt passes may call
+        this."""
         self.off = self.off or f"{where}: {type(interrupt).__name__}"
         self.detach()
         if not (self.closed or self._end_noted or isinstance(interrupt, GeneratorExit | SystemExit)):

@@ -1,5 +1,5 @@
-"""A flush and what goes with it: fast-path steps are put with the others, what waits is written, and now and then the
-parameters are looked over, the live rules have a look, and the record is committed.
+"""A flush and what goes with it: fast-path steps are merged with the others, pending numbers are written, and now and
+then the parameters are checked, the live rules run, and the record is committed.
 
 What is written is up to `flushing.py`, and when there is a flush to `flush_timing.py` in `collect/sampling`.
 """
@@ -29,7 +29,7 @@ CHECK_INTERVAL_SECONDS = 5.0  # seconds between two looks at whether model and o
 
 
 class FlushCycle:
-    """Brings the record up to date, and books what that took."""
+    """Brings the record up to date, and accounts for the time that takes."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class FlushCycle:
         return self.timing.due(step, ended, len(self._step_rows), alarming=alarming, on_device=on_device)
 
     def rescue(self) -> None:
-        """The monitor is switched off: what was observed until then is kept."""
+        """When the monitor is switched off, keep what was observed until then."""
         self._fast_path_control.settle()
         self._flusher.flush()
         self._recorder.commit()

@@ -1,7 +1,6 @@
-"""What a flush writes: the rows of the steps that waited, those of the collectors, and what was learnt meanwhile.
-
-When there is one is up to `flush_timing.py`, and where it is written to `recorder.py`. Means over many steps are
-written here as well: of an epoch's losses, and of the losses of each category.
+"""What a flush writes: the rows of the pending steps, those of the collectors, and what was learnt meanwhile.
+`flush_timing.py` decides when to flush, and `recorder.py` where rows go. Means over many steps are written here as
+well: of an epoch's losses, and of the losses of each category.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LIVE_CATEGORIES = 500  # more than these are written, but not kept in memory for
 
 
 class Flusher:
-    """Brings over the numbers that wait, on a device or on the CPU, and notes them."""
+    """Transfers pending numbers, from a device or the CPU, and writes them down."""
 
     def __init__(
         self,
@@ -43,7 +42,7 @@ class Flusher:
         self._epoch_loss = (0.0, 0)  # sum and number
 
     def flush(self) -> NDArray[np.float64]:
-        """All that waits; returns the losses of its steps."""
+        """Write everything pending; returns the losses of its steps."""
         self._context.queue.transfer()
         self._categories.collect()
         losses = self._step_rows.flush()
@@ -70,7 +69,7 @@ class Flusher:
             self._recorder.metric(self._events.step, "loss_epoch", total / count)
 
     def category_means(self, *, validating: bool = False) -> None:
-        """The mean loss of every category since the last time, and what was noticed about how it is normalised."""
+        """The mean loss of every category since the last flush, and what was noticed about its normalisation."""
         means = self._categories.report(validating=validating)
         vital = "val/loss_by_category" if validating else "loss_by_category"
         step = self._events.step

@@ -1,10 +1,8 @@
-"""An alarm waits until its evidence has lasted twice as long, and is taken back in words when it no longer holds.
-
-In the first steps of a run everything is a large share of it: ten clipped steps of twelve say nothing of the run.
-So what is found is held back until as many steps have gone by again as the fault had lasted when it was first seen, and
-is then still found. Where the onset has meanwhile moved on by half of what had been seen, it is other evidence, and the
-wait begins anew. What no later step can make good, a NaN, is said at once. A share of all steps
-is known when the run is over, and waits for its end.
+"""An alarm waits until its evidence has lasted twice as long, and is withdrawn in words when it no longer holds. Early
+in a run a few steps are a large share of it: ten clipped steps out of twelve say nothing about the whole. So a finding
+is held back until the fault has lasted twice as long as when it was first seen, and is then still found. If the onset
+has meanwhile moved on by half of that length, it is new evidence, and the wait starts again. What no later step can
+repair, such as a NaN, is reported at once. Findings about the share of all steps wait for the end of the run.
 
 >>> from bedside.finding import Severity
 >>> found = Finding("GRD105", "dominant-module", Severity.WARNING, "It is so.", 0.9, 0, 20)
@@ -22,12 +20,12 @@ from bedside.finding import Finding, Severity
 
 SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are not a sample
 MOVED = 0.5  # of what was first seen: an onset that moves on with the run was never that of a fault
-AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # what is NaN stays NaN
+AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # NaN does not go away
 
 
 @dataclass(frozen=True)
 class News:
-    """Alarms that lasted, and alarms that were said and no longer hold."""
+    """Alarms that lasted, and reported alarms that no longer hold."""
 
     begun: tuple[Finding, ...]
     overturned: tuple[Finding, ...]
@@ -50,14 +48,14 @@ class _Evidence:
 
 
 class HeldBack:
-    """What was found and waits, and what was said, by rule: another place of the same fault is not news."""
+    """Findings that wait and findings that were reported, by rule: another place with the same fault is not news."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, _Evidence] = {}
         self._reported: dict[str, Finding] = {}
 
     def news(self, found: Iterable[Finding], step: int, *, final: bool = False) -> News:
-        """What to say after a look at `step`; at the `final` one nothing waits."""
+        """What to report after the rules ran at `step`; the `final` time nothing is held back."""
         alarms = [each for each in found if each.severity >= Severity.WARNING and not each.preview]
         worst: dict[str, Finding] = {}
         for each in alarms:
@@ -65,7 +63,7 @@ class HeldBack:
                 worst[each.code] = each
         overturned = tuple(each for code, each in self._reported.items() if code not in worst)
         self._reported = {code: each for code, each in self._reported.items() if code in worst}
-        self._waiting = {code: each for code, each in self._waiting.items() if code in worst}  # gone before it was said
+        self._waiting = {code: each for code, each in self._waiting.items() if code in worst}  # the others are gone
         begun = []
         for code, each in worst.items():
             if code in self._reported and self._reported[code].severity >= each.severity:

@@ -1,10 +1,9 @@
-"""A monitor whose model is not being trained costs the others nothing.
-
-Whose a backward is shows only when it is over, so every open monitor looks at each of them, 0.1 ms. A notebook whose
-cells build a model each and never close a monitor would soon train at a fraction of its speed. After a number of
-backwards that all were of other models, a monitor goes idle: the replaced functions of torch pass it over, until its
-model is called or its optimizer steps. It only does so where the next training is sure to show in that way, and while
-no forward of its model waits for a backward.
+"""A monitor whose model is not being trained must not slow the others down. Which model a backward belongs to is known
+only when it is over, so every open monitor checks each of them, at 0.1 ms. A notebook whose cells build a model each
+and never close a monitor would soon train at a fraction of its speed. After a number of backwards that all belonged to
+other models, a monitor goes idle: the replaced torch functions skip it until its model is called or its optimizer
+steps. It does so only if that is certain to reveal the next training, and if no forward of its model is waiting for its
+backward.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from bedside.collect.hooks.forward_hooks import ForwardHooks
 if TYPE_CHECKING:
     from bedside.monitor.dispatcher import Dispatcher
 
-FOREIGN_BACKWARDS = 20  # in a row: more than one network of several has before the next one's turn, as a rule
+FOREIGN_BACKWARDS = 20  # in a row: usually more than one of several networks makes before the next one's turn
 
 
 class IdleCheck:
-    """Counts the backwards of others, and knows whether the monitor is idle."""
+    """Counts the backwards of other models, and knows whether the monitor is idle."""
 
     def __init__(self, dispatcher: Dispatcher, forward_hooks: ForwardHooks) -> None:
         self._dispatcher = dispatcher
@@ -30,7 +29,7 @@ class IdleCheck:
         self._idle = False
 
     def ours(self) -> None:
-        """The model is called, or its optimizer steps."""
+        """Called when the model is called or its optimizer steps."""
         self._foreign = 0
         if self._idle:
             patches.resume(self._dispatcher)

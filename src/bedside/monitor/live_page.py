@@ -1,7 +1,7 @@
 """The live page of the run that is being watched: `watch(..., serve=True)`.
 
-It runs in a process of its own, which knows nothing of this one but the folder of the record. Whatever happens to it,
-the training goes on; when the training ends, it ends too.
+It runs in a separate process, which knows only the folder of the record. Whatever happens to it, the training goes on;
+when the training ends, it ends too.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from bedside.errors import BedsideError, install_extra, say
 
 PACKAGES = ("starlette", "uvicorn")
-_started: list[subprocess.Popen[bytes]] = []  # kept, or Python would warn about a process that it forgot
+_started: list[subprocess.Popen[bytes]] = []  # kept, or Python would warn about a process that is still running
 
 
 def check_live_page() -> None:
-    """Refuse at the call what could not work: somebody who asked for a page should not wait for it in vain."""
+    """Fail at the call if the page cannot work: nobody should wait for a page that never comes."""
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
         raise BedsideError(
             f"serve=True needs {' and '.join(missing)}, which is not installed.",

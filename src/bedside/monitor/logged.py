@@ -18,20 +18,20 @@ Write = Callable[[int, Key, float, float | None], None]  # the last: samples beh
 
 
 class LoggedMetrics:
-    """Takes what `monitor.log` is given, and writes it under the keys that a log of the same names would have."""
+    """Takes what `monitor.log` is given, and writes it under the keys that a log with the same names would have."""
 
     def __init__(self, write: Write, mapping: Mapping[str, str], recorded_here: Callable[[Key], bool]) -> None:
         self._write = write
         self._mapping = mapping  # the user's own names for ours, from the settings; `-` for what is to be left out
         self._recorded_here = recorded_here  # whether the monitor itself reads this series
         self._evaluation: dict[Key, tuple[float, float]] | None = None  # sum and weight, while one is under way
-        self._reduced: set[Key] = set()  # of these, what is to be averaged over all ranks
+        self._reduced: set[Key] = set()  # those to be averaged over all ranks
 
     def begin_evaluation(self) -> None:
         self._evaluation = {}
 
     def end_evaluation(self, step: int) -> None:
-        """What was logged several times within it is written once, as the mean."""
+        """Write the mean of whatever was logged several times within it."""
         sums, self._evaluation = self._evaluation or {}, None
         for key, (total, weight) in sums.items():
             self._write(step, key, total / weight, weight if key in self._reduced else None)
@@ -87,7 +87,7 @@ def _has_epoch_mean(meaning: Name, others: Iterable[Name]) -> bool:
 
 
 def _step_named(axes: Mapping[str, float], step: int) -> int:
-    """The step that a call names, where the run has been there: its own count may be of something else."""
+    """The step that a call names, if the run has reached it: the caller's own count may be of something else."""
     named = [int(value) for name, value in axes.items() if axis_kind(name) == "step" and value == int(value)]
     return named[0] if named and 0 <= named[0] <= step + 1 else step
 

@@ -270,13 +270,13 @@ class Monitor:
         return self._ask(lambda run: run_summary(run, window))
 
     def diagnose(self) -> Diagnosis:
-        """What is wrong so far, from everything recorded."""
+        """Diagnose the run so far, from everything recorded."""
         self._catch_up()
         self._reported_at = self.step
         return self._ask(lambda run: examine(run, self._rules))
 
     def _ask(self, question: Callable[[Run], Answer]) -> Answer:
-        """Of the record; where it can no longer be read, of memory, which holds the same run, downsampled."""
+        """Examine the record; if it cannot be read any more, the run in memory, which is the same one, downsampled."""
         try:
             return question(self._recorder.recorded())
         except Exception as error:
@@ -315,7 +315,7 @@ class Monitor:
             self._report()
 
     def close_for_another(self) -> None:
-        """The same model is watched anew (a notebook cell that was run again): end without a report."""
+        """The same model is watched by a new monitor (a notebook cell was run again): end without a report."""
         if not self.dispatcher.closed and os.getpid() == self._pid:
             self._printer.silent = True
             self.close(finished=None)
@@ -360,7 +360,7 @@ class Monitor:
 
 
 def monitors() -> list[Monitor]:
-    """Those that listen: neither closed nor switched off."""
+    """The active ones: neither closed nor switched off."""
     return [each for each in OPEN if any(each.dispatcher is listening for listening in patches.DISPATCHERS)]
 
 

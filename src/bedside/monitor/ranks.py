@@ -37,7 +37,7 @@ def several_ranks() -> bool:
 
 
 def restarted(run_dir: Path, rank: int) -> bool:
-    """Whether the launcher started this rank again after a failure, and its record of before is there."""
+    """Whether the launcher restarted this rank after a failure and its earlier record is there."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0 and rank_file(run_dir, rank).is_file()
 
 
@@ -62,7 +62,7 @@ def new_folder() -> Path:
 
 
 def _first_proposal(key: str, proposal: str) -> str:
-    """What the first of all ranks proposed. Nobody waits for a rank: who comes first decides."""
+    """What the first rank to arrive proposed. No rank waits for another: the first one decides."""
     store = torch.distributed.distributed_c10d._get_default_store()
     return str(store.compare_set(key, "", proposal).decode())
 
@@ -82,7 +82,7 @@ def described(model: nn.Module, rank: int) -> dict[str, Any]:
 
 
 def ending(error: BaseException | None) -> dict[str, Any]:
-    """How an exception ended this rank, for those who look for the first to go."""
+    """How an exception ended this rank, for readers who look for the first rank that failed."""
     if error is None:
         return {}
     kinds: Iterable[str] = (each.__name__ for each in type(error).__mro__)

@@ -1,5 +1,5 @@
-"""Everything that is noted goes to two places: the record on disk, and the growing run that live rules look at; and to
-the sinks, where there are any.
+"""Everything recorded goes to two places: the record on disk, and the growing run that the live rules read; and to the
+sinks, if there are any.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_sca
 
 
 class Recorder:
-    """Takes rows, single numbers, events and facts; what was noted before a resume is in both places as well."""
+    """Takes rows, single numbers, events and facts; what was recorded before a resume is in both places too."""
 
     def __init__(self, store: Store, rank: int, first_step: int | None = None) -> None:
         self.run_dir = store.path.parent
@@ -42,18 +42,18 @@ class Recorder:
         self._shared: SharedNumbers | None = None
 
     def join_ranks(self, described: Mapping[str, Any]) -> None:
-        """This is one of several ranks: what all need to know about it is written down with every start."""
+        """This is one of several ranks: write down, at every start, what the others need to know about it."""
         self._shared = SharedNumbers(self.run_dir, self._rank, sharded=bool(described["sharded"]))
         self.event(self.first_step, "ranks", described)
 
     def pick_up(self) -> None:
-        """What the other ranks have written of numbers that all share goes where this rank's own numbers go."""
+        """Add the other ranks' shares of common numbers to where this rank's own numbers go."""
         if self._shared is not None and self._rank == 0:
             self._store.commit()
             self._shared.pick_up(self._whole_rows, lambda step, key, value: self._show(step, *key, value))
 
     def replay(self) -> None:
-        """What a resumed run noted earlier."""
+        """Replay what a resumed run recorded earlier."""
         if self._resumed and self.first_step > 0:
             shared = self._shared.takes if self._shared is not None else lambda columns: False
             replay(self.run_dir, self._growing, self._rank, before=self.first_step, shared=shared)
@@ -64,7 +64,7 @@ class Recorder:
         return settle(run if self._shared is None or self._rank else self._shared.beside(run))
 
     def recorded(self) -> Run:
-        """The run as it is on disk; as it is in memory where the disk is behind, or the file no longer there."""
+        """The run as it is on disk; as it is in memory if the disk is behind or the file is gone."""
         if self._store.behind or self._store.displaced:
             return self.view()
         return settle(open_run(self.run_dir, self._rank))
@@ -141,7 +141,7 @@ class Recorder:
             self.forwarding.finding(step, finding)
 
     def end_forwarding(self, step: int, ending: Callable[[], Ending]) -> None:
-        """What became of everything that went to the sinks is noted; a failure there is not the user's."""
+        """Record what became of everything sent to the sinks; a failure there must not reach the user."""
         forwarding, self.forwarding = self.forwarding, None
         if forwarding is not None:
             try:

@@ -21,8 +21,8 @@ from bedside.record.sqlite.writer import Store
 
 
 def open_store(folder: Path, rank: int, *, asked: bool) -> Store:
-    """The record to continue; a new one if the run had fewer ranks. Where nobody asked for it, because the launcher
-    started the script again, a record that cannot be continued must not stop the training: a new folder, then."""
+    """The record to continue; a new one if the run had fewer ranks. If nobody asked for it (the launcher restarted the
+    script), a record that cannot be continued must not stop the training: then a new folder is used."""
     try:
         is_new = folder.is_dir() and not rank_file(folder, rank).is_file() and bool(ranks_in(folder))
         return Store.create(folder, rank) if is_new else Store.resume(folder, rank)
@@ -35,7 +35,7 @@ def open_store(folder: Path, rank: int, *, asked: bool) -> Store:
 
 
 def next_step(folder: Path, optimizer: Optimizer) -> int | None:
-    """The step that comes next, the same on all ranks; None if the record of this rank alone has to tell."""
+    """The step that comes next, the same on all ranks; None if only this rank's record can tell."""
     ranks = ranks_in(folder) if folder.is_dir() else []
     if not ranks:
         return None
@@ -56,7 +56,7 @@ def _on_our_axis(run: Run, counted: int) -> int:
 
 
 def optimizer_steps(optimizer: Optimizer) -> int | None:
-    """How many steps it has counted; None if it does not count."""
+    """How many steps the optimizer has counted; None if it does not count."""
     counts = [state["step"] for state in optimizer.state.values() if isinstance(state, dict) and "step" in state]
     plain = [each for each in counts if isinstance(each, (int, float, Tensor)) and not is_sharded(each)]
     return max((int(each) for each in plain), default=None)

@@ -1,7 +1,7 @@
-"""What happens beside the numbers is written down once, when it is noticed: evaluations, epochs, coverage, failures.
+"""Events beside the numbers, each written down once, when it is noticed: evaluations, epochs, coverage, failures.
 
-What the user should know at once is a warning as well: that a collector or all of the monitor was switched off, and
-that no forward is observed. Training goes on in any case.
+Some are also warnings, because the user should know at once: a collector or the whole monitor was switched off, or no
+forward is observed. Training goes on in any case.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ class RunEvents:
 
     @property
     def step(self) -> int:
-        """The last one that is over; before there is any, the first."""
+        """The last step that has ended; before there is one, the first."""
         return max(self._count.next - 1, 0)
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         self._recorder.event(self.step, kind, data)
 
     def coverage(self, found: Mapping[str, Any]) -> None:
-        """Whether model and optimizers mean the same tensors, where that has changed."""
+        """Whether model and optimizers hold the same tensors, if that has changed."""
         if found != self._covered:
             self._covered = found
             self.note("coverage", found)
 
     def accumulation(self, divided: bool | None) -> None:
-        """Whether losses of micro-batches are divided by their number, where that is news."""
+        """Whether losses of micro-batches are divided by their number, if that has changed."""
         if divided is not self._divided:
             self._divided = divided
             self.note("accumulation", {"divided": divided})
 
     def clipping(self, how: Mapping[str, Any]) -> None:
-        """Gradients are clipped by value, or by the loop itself, where that is news."""
+        """Whether gradients are clipped by value, or by the loop itself, if that has changed."""
         if how and (how["by"], how["by_hand"]) != self._clipping:
             self._clipping = (how["by"], how["by_hand"])
             self.note("clipping", how)
@@ -70,7 +70,7 @@ class RunEvents:
         warn_safely(message, stacklevel=6)
 
     def blind(self, model: nn.Module) -> None:
-        """Never silently blind: steps are taken, but no forward of the model is ever observed."""
+        """Warn that steps are taken but no forward of the model is ever observed."""
         if self._blind_reported:
             return
         self._blind_reported = True
@@ -84,7 +84,7 @@ class RunEvents:
         warn_safely(str(said))
 
     def steps_compiled(self, optimizer: Optimizer) -> None:
-        """Steps are taken within compiled code, which torch runs without calling anybody."""
+        """Steps are taken within compiled code, which torch runs without calling any hook."""
         if self._steps_compiled:
             return
         self._steps_compiled = True
@@ -98,12 +98,12 @@ class RunEvents:
         warn_safely(str(said))
 
     def interrupted(self) -> None:
-        """By Ctrl-C, while our own code ran: nothing of ours is broken, but what follows is not watched."""
+        """Ctrl-C came while our own code ran: nothing is broken, but what follows is not watched."""
         self.note("switched_off", {"where": "", "error": "", "all": True})
         warn_safely(f"bedside was interrupted at step {self._count.next}; what follows is not watched.", stacklevel=5)
 
     def switched_off(self, where: str, why: str) -> None:
-        """All of the monitor was."""
+        """The whole monitor was switched off."""
         self.note("switched_off", {"where": where, "error": why, "all": True})
         warn_safely(
             f"bedside stopped listening at step {self._count.next} ({why}); training goes on unwatched.", stacklevel=5

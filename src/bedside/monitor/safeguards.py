@@ -19,7 +19,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def unharmed(method: Method) -> Method:
-    """What the patches and hooks call: whatever fails in it switches the monitor off; its time is booked."""
+    """For what patches and hooks call: any failure in it switches the monitor off, and its time is accounted for."""
 
     @functools.wraps(method)
     def safely(self: Dispatcher, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ def unharmed(method: Method) -> Method:
 
 
 def called_by_user(method: Method) -> Method:
-    """What the user calls raises for what the user did wrong, and for nothing else."""
+    """For what the user calls: it raises for the user's own mistakes, and for nothing else."""
 
     @functools.wraps(method)
     def safely(self: Monitor, *args: Any, **kwargs: Any) -> Any:

@@ -1,9 +1,9 @@
 """Numbers that only all ranks know together, picked up by rank 0 from the files of the others while the run goes on.
 
-Norms of sharded parameters and metrics logged with `reduce=True` are written by every rank as its share. Nobody sends
-them anywhere: when rank 0 is about to look for alarms, it reads what has come in since the last time, and adds it up
-for its live view and for the sinks. A rank that is late, dead or on another disk makes numbers late or absent, and
-never makes anybody wait.
+Norms of sharded parameters and metrics logged with `reduce=True` are written by every rank as its share. They are not
+sent anywhere: when rank 0 is about to run the rules, it reads what has come in since the last time, and adds it up for
+its live view and for the sinks. A rank that is late, dead or on another disk makes numbers late or absent, but no rank
+ever waits.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SharedNumbers:
         return beside_other_ranks(live, self._run_dir, max(0, live.steps - COMPARED_STEPS))
 
     def pick_up(self, rows: Rows, metric: Metric) -> None:
-        """Hand on everything that all ranks have written since the last time."""
+        """Pass on everything that all ranks have written since the last time."""
         if not self._tables and not self._metrics:
             return
         since = min((*self._tables.values(), *self._metrics.values())) + 1

@@ -198,7 +198,7 @@ def _watch(
 
 
 def _close_older(model: nn.Module, quiet: bool) -> None:
-    """One monitor per model: a notebook cell that is run again means the new one."""
+    """One monitor per model: when a notebook cell is run again, the new monitor replaces the old one."""
     for older in monitors():
         if unwrapped(older.model) is unwrapped(model):
             older.close_for_another()
@@ -222,8 +222,7 @@ def _optimizers(optimizer: Any) -> list[Optimizer]:
 
 
 def _unwrapped(optimizer: Any) -> Any:
-    """Accelerate and others wrap the real optimizer, whose hooks are the ones that fire; some wrappers are called
-    Optimizer too, but have none."""
+    """The real optimizer, whose hooks fire: Accelerate and others wrap it, and some wrappers have no hooks."""
     while not hasattr(optimizer, "_optimizer_step_post_hooks") and hasattr(optimizer, "optimizer"):
         optimizer = optimizer.optimizer
     return optimizer

@@ -1,7 +1,7 @@
-"""Observing the calls of a module without a hook, and without a trace in whatever is made of the module.
+"""Observes the calls of a module without a hook, and leaves no trace in copies or exports of the module.
 
-`nn.Module` has an attribute for the compiled call of a module, `_compiled_call_impl`. It is looked at in every call
-anyway, and torch leaves it out when a module is pickled or copied. What is put there calls the module as usual. A
+`nn.Module` has an attribute for the compiled call of a module, `_compiled_call_impl`. torch checks it in every call
+anyway, and leaves it out when a module is pickled or copied. Our wrapper in that slot calls the module as usual. A
 forward hook instead would send every call of the module down torch's slow path (ten microseconds), would be saved with
 the model, and could not be scripted.
 
@@ -38,7 +38,7 @@ _peek_interpreter_stack = getattr(torch._C._functorch, "peek_interpreter_stack",
 
 
 class CallSlot:
-    """What is called in place of a module. Another one may be there already, or a call that the user compiled."""
+    """What is called in place of a module. Another slot may be there already, or a call that the user compiled."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
@@ -52,7 +52,7 @@ class CallSlot:
             attributes[SLOT] = self
 
     def remove(self) -> None:
-        """Of several that observe one module, this one; in whatever order they leave."""
+        """Remove this one of several that observe a module, in whatever order they leave."""
         attributes = self.module.__dict__
         above = attributes.get(SLOT)
         if above is self:
@@ -82,7 +82,7 @@ class CallSlot:
 
     def call(self, args: Any, kwargs: Any) -> Any:
         """The call that this one stands in for."""
-        if is_compiling():  # what is compiled must find nothing that cannot be: no frame, for instance
+        if is_compiling():  # nothing here may stop torch from compiling the call: no access to frames, for instance
             return (self.next or self._own)(*args, **kwargs)
         copy = self.copy_called(sys._getframe(2))
         return (self.next or self._own)(*args, **kwargs) if copy is None else copy._call_impl(*args, **kwargs)
@@ -96,7 +96,7 @@ class CallSlot:
         return self.call(args, kwargs)
 
     def __deepcopy__(self, memo: Any) -> None:
-        """For modules that have their own way to be copied: nothing travels with the copy."""
+        """For modules with their own way of being copied: nothing of ours goes along with the copy."""
 
     def __reduce__(self) -> Any:
         return type(None), ()

@@ -1,7 +1,7 @@
 """The modules that the user calls: what each call was given, and how many calls a usual step has.
 
-Some models are not called at the root: a LightningModule calls its network, a GAN its two halves. Then the modules that
-really are called from outside are found by observing all of them for one step.
+Some models are not called at the root: a LightningModule calls its network, a GAN its two halves. Then all modules are
+observed for one step, to find the ones that really are called from outside.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ended = Callable[["CalledModule", Any], None]
 
 
 class Forward:
-    """One forward pass as it came in: the module (inside its wrappers), its arguments, and the modes of the moment."""
+    """One forward pass as it came in: the module (inside its wrappers), its arguments, and the modes at that moment."""
 
     __slots__ = ("args", "autocast", "grad", "kwargs", "module", "training", "validating")
 
@@ -51,13 +51,14 @@ class CalledModule(CallSlot):
         self.usual: bool | None = None  # at fast-path steps: the mode of a training forward, which is not reported
         self.skipped = 0  # forwards of this step that were not reported
         self.counted = 0  # training forwards of this step that were
-        self.usual_count = 0  # the least there were in a step: more than that are no usual step's
+        self.usual_count = 0  # the fewest in any step: more than that make the step an unusual one
         self.thread = 0  # that trains, at fast-path steps
         self.observers: list[Callable[[nn.Module, Any], None]] = []  # of the output of the call under way
         self._begins, self._ended = begins, ended
 
     def open(self) -> None:
-        """Observe calls from here on. Not when it is made: an interrupt would leave one that nobody could close."""
+        """Observe calls from here on. Not in the constructor: an interrupt would leave a slot that nobody could
+        close."""
         stand(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +90,7 @@ class CalledModule(CallSlot):
             raise
 
     def enter_fast_path(self, usual: bool | None, thread: int) -> None:
-        """This is the mode of a training forward, and the thread it runs in."""
+        """Given the mode of a training forward and the thread it runs in."""
         self.usual, self.thread = usual, thread
 
     def leave_fast_path(self) -> None:
@@ -104,8 +105,8 @@ class CalledModule(CallSlot):
 
 
 class Search:
-    """For one step, every module of the model says when it is called; those that none of the others called are the
-    ones that the user calls."""
+    """For one step, the calls of every module are observed; those that no other module called are the ones that the
+    user calls."""
 
     def __init__(self, model: nn.Module) -> None:
         self.found: dict[int, nn.Module] = {}
@@ -161,5 +162,5 @@ def compiled_wrappers(model: nn.Module) -> list[nn.Module]:
 
 
 def autocast_now() -> tuple[tuple[str, torch.dtype], ...]:
-    """The autocast regions we are in: device type and dtype."""
+    """The active autocast regions: device type and dtype."""
     return tuple((kind, torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind))

@@ -1,4 +1,4 @@
-"""While a copy of the model runs: its losses are nobody's, and what its modules return counts as the original's."""
+"""While a copy of the model runs, its losses are ignored, and what its modules return counts as the original's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from torch import nn
 
-RUNNING: set[int] = set()  # threads that run a copy just now
+RUNNING: set[int] = set()  # threads that are running a copy
 _originals: dict[int, nn.Module] = {}  # by the id of the module that stands for it
 _copies: dict[int, nn.Module] = {}  # by the id of the original
 
@@ -42,5 +42,5 @@ def original_of(module: nn.Module) -> nn.Module:
 
 
 def copy_of(module: nn.Module) -> nn.Module | None:
-    """The module that runs in its place just now, if one does."""
+    """The module that is running in its place, if any."""
     return _copies.get(id(module))

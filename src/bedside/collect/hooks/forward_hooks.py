@@ -1,12 +1,12 @@
 """The forward passes of the model: all of them are seen, and the training forwards of a sampled step are read.
 
-Between samples, one slot on the module that the user calls is all there is. When a sampled training forward begins,
-collectors put slots on inner modules and replace functions; when it ends or fails, all of that is gone again. So
-nothing outside the forward pass ever meets a replaced function, and the recomputation of activation checkpointing,
+Between samples, only one slot is installed, on the module that the user calls. When a sampled training forward begins,
+collectors put slots on inner modules and replace functions; when it ends or fails, all of that is gone again. So no
+code outside the forward pass ever runs into a replaced function, and the recomputation of activation checkpointing,
 which runs in the backward pass, is never counted.
 
-A compiled model cannot be read from inside: its graph would change. A few times in a run its uncompiled copy gets the
-same batch once more, and that is what collectors read.
+A compiled model cannot be read from inside: its graph would change. A few times in a run an uncompiled copy is given
+the same batch, and collectors read that.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from bedside.collect.collector import Collector
 
 COMPILED_SAMPLES = (1, 2, 4, 10, 30, 100, 300, 1000)  # of the samples of a compiled model: those at which it is copied
-STEPS_BEFORE_SEARCH = 2  # steps without a forward, before others are sought: the first may come from a restored graph
+STEPS_BEFORE_SEARCH = 2  # steps without a forward before a search: the first backward may come from a restored graph
 
 
 class ForwardHooks:
-    """Sees every forward of the model; lets collectors read the training forwards of a sampled step.
+    """Observes every forward of the model; lets collectors read the training forwards of a sampled step.
 
     `begun` and `ended` are called for every forward that is not skipped on the fast path; `failed` for a collector that
     raised."""
@@ -70,7 +70,7 @@ class ForwardHooks:
         caught: Callable[[str, BaseException], None],
     ) -> None:
         """`begun` says whether the forward is this training's; `ended` gets the output, None if there is none. `caught`
-        is called with whatever else fails here: the user's forward must not feel it."""
+        is called with whatever else fails here: the user's forward must not be affected."""
         self._begun, self._forward_over, self._failed, self._caught = begun, ended, failed, caught
         self._observe(compiled_wrappers(self.model) or [self.model])
 
@@ -176,8 +176,8 @@ class ForwardHooks:
         self._forward_seen = False
 
     def compile_begins(self) -> None:
-        """Something is about to be compiled. What it finds of ours is compiled in, and compiled anew when it is gone: a
-        part of the model that is compiled by itself is not read from inside, either."""
+        """Something is about to be compiled. Anything of ours would be compiled in, and removing it would cause another
+        compilation; so a part of the model that is compiled by itself is not read from inside either."""
         if self._sampling:
             self._compiled_inside = True
             self._stop_sampling()
@@ -187,7 +187,7 @@ class ForwardHooks:
     # What the calls do.
 
     def _observe(self, modules: Sequence[nn.Module]) -> None:
-        """Whatever is on a module is in the list, also if an interrupt comes in between."""
+        """Every slot on a module is in the list, even if an interrupt comes in between."""
         for called in self._called_modules:
             called.close()
         self._called_modules = [CalledModule(each, self._forward_begins, self._forward_ended) for each in modules]
@@ -260,11 +260,11 @@ class ForwardHooks:
             except Exception as error:
                 pass_on_interrupts(error)
                 self._failed(collector, error)
-            # It may be gone: a signal handler that calls the model ends the reading of the forward that it interrupts.
+            # It may be gone: a signal handler that calls the model ends the reading of the forward it interrupted.
             self._sampling[:] = [each for each in self._sampling if each is not collector]
 
     def _search_ended(self, search: Search) -> None:
-        """What was called in the step that is over is what the user calls."""
+        """The modules that were called in the step that has just ended are the ones the user calls."""
         search.stop()
         self._search = None
         self._steps_without_forward = 0

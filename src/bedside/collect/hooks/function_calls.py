@@ -1,4 +1,4 @@
-"""Observes the calls of some functions for the length of one forward: who called, with what, and what came out.
+"""Observes the calls of some functions during one forward: the caller, the arguments and the result.
 
 `F.relu(x)` has no module and no hook, so the function itself is replaced while a sampled forward runs, and put back
 when it leaves. The caller is found on the stack: the innermost `self` that is a module. A function that calls another
@@ -6,7 +6,7 @@ one of the list (`F.relu` calls `torch.relu`) is observed once. Several may obse
 and the caller is looked for once.
 
 A function that the first forwards did not call is replaced only now and then. That saves most of the time; and from
-Python 3.13 on, a class that was changed a thousand times (`torch.Tensor`, for its methods) is slower ever after.
+Python 3.13 on, a class that was changed a thousand times (`torch.Tensor`, for its methods) stays slower from then on.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FunctionCalls:
         self._on = False
         self.thread = 0
         self.inside = False
-        self.error: Exception | None = None  # what went wrong while observing; the caller must not feel it
+        self.error: Exception | None = None  # what went wrong while observing; the caller must not be affected
 
     def on(self) -> None:
         if self._on:

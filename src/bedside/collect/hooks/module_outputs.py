@@ -1,7 +1,7 @@
-"""Observes what modules return for the length of one forward, without sending their calls down torch's slow path.
+"""Observes what modules return during one forward, without sending their calls down torch's slow path.
 
 A forward hook, even one for all modules, costs every call of a module several microseconds in torch's own code, far
-more than keeping the output does (`call_slot.py` says how else).
+more than keeping the output does (`call_slot.py` explains the alternative).
 
 The call of the module that the user called is under way already. It hands on its output itself.
 """
@@ -83,8 +83,8 @@ def _calls_under_way(module: nn.Module) -> list[CalledModule]:
 
 @functools.cache
 def keeping_cost() -> float:
-    """Seconds that observing an output and keeping it for later takes: too little to be timed where it happens without
-    doubling it, so it is timed once, here, at modules that do nothing."""
+    """Seconds that it takes to observe an output and keep it for later. Timing that in place would double it, so it is
+    timed once, here, on modules that do nothing."""
     kept: list[Any] = []
 
     def keep(module: nn.Module, output: Any) -> None:

@@ -1,7 +1,6 @@
-"""One step is one step, also of an optimizer whose `step` calls the `step` of the class that it was made from.
-
-torch calls the hooks for both of them, one within the other. Which of the two is calling shows on the stack: a count
-would be wrong ever after, once a step has ended in an exception.
+"""An optimizer whose `step` calls the `step` of its base class still makes one step. torch calls the hooks for both,
+one within the other. The stack shows which of the two is calling; a counter would stay wrong once a step has ended in
+an exception.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Hook = Callable[[Optimizer, Any, Any], Any]
 
 
 def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
-    """The same hook, without steps within steps; itself where there can be none."""
+    """The same hook, ignoring nested steps; the hook itself where there can be none."""
     kinds = [kind for kind in type(optimizer).__mro__ if "step" in vars(kind) and kind is not Optimizer]
     if len({inspect.unwrap(vars(kind)["step"]) for kind in kinds}) < 2:
         return handler
@@ -31,7 +30,7 @@ def without_nested_steps(handler: Hook, optimizer: Optimizer) -> Hook:
 
 
 def _is_within_another() -> bool:
-    """Whether whoever called the hook was itself called by a step of the same optimizer."""
+    """Whether the caller of the hook was itself called by a step of the same optimizer."""
     telling = sys._getframe(2)
     optimizer, frame = telling.f_locals.get("self"), telling.f_back
     while frame is not None:

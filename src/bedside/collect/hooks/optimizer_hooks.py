@@ -1,6 +1,5 @@
-"""The hooks around `optimizer.step`. Putting them on and taking them off may be repeated and interrupted at any line.
-
-They are found by themselves in the optimizer's own tables: a handle that was not yet kept when an interrupt came would
+"""The hooks around `optimizer.step`. Installing and removing them may be repeated, and interrupted at any line. To
+remove them, they are looked up in the optimizer's own tables: a handle not yet stored when an interrupt came would
 leave its hook behind for ever.
 """
 
@@ -17,8 +16,8 @@ StepHook = Callable[[Optimizer, Any, Any], None]
 
 
 class OptimizerHooks:
-    """`before` can be left out for a while: where nothing is read before a step, its end tells as much. `put_last` is
-    called when it is back, for hooks of others that have to come after it."""
+    """`before` can be left out for a while: where nothing is read before a step, the hook after it is enough.
+    `put_last` is called when it is back, for hooks of others that have to come after it."""
 
     def __init__(self, optimizers: Sequence[Optimizer], put_last: Callable[[], None] | None = None) -> None:
         self._optimizers = optimizers
@@ -44,7 +43,8 @@ class OptimizerHooks:
             self._put_last()
 
     def stay(self) -> None:
-        """A compiled step is compiled anew whenever a hook comes or goes: from here on they stay until the end."""
+        """A compiled step is compiled again whenever a hook is added or removed: from here on they stay until the
+        end."""
         if self._hooked and not self._stays:
             self._stays = True
             self.install_before()
@@ -62,7 +62,7 @@ class OptimizerHooks:
             _take_out(optimizer._optimizer_step_post_hooks, after)
 
     def replace(self, old: Optimizer, new: Optimizer) -> None:
-        """Another optimizer in the place of one. Its step is under way: `install_before` is for its next."""
+        """Put another optimizer in the place of one. Its step is under way: `install_before` is for its next one."""
         self._hooked.append(self._hooks_of(new))
         new.register_step_post_hook(self._hooked[-1][2])
         for optimizer, before, after in self._hooked:

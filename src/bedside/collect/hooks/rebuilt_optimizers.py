@@ -1,8 +1,6 @@
-"""An optimizer that a trainer builds anew: for another stage, or when layers are unfrozen, or at every epoch.
-
-The old one is never stepped again, and its hooks with it. So every optimizer that is made with parameters of the model
-is remembered, and the first time it steps it takes the place of the one that held most of them, unless that one goes on
-stepping too.
+"""Optimizers that a trainer rebuilds: for another stage, when layers are unfrozen, or at every epoch. The old one is
+never stepped again, so its hooks never fire again. So every new optimizer with parameters of the model is remembered.
+At its first step it replaces the watched one that held most of its parameters, unless that one goes on stepping too.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ class RebuiltOptimizers:
             self._made.append((optimizer, optimizer.register_step_pre_hook(self._step_begins)))
 
     def stepped(self, optimizer: Optimizer) -> None:
-        """One of those that are watched, observed at a step that is not on the fast path."""
+        """A watched optimizer has stepped, at a step that is not on the fast path."""
         self._stepped.add(id(optimizer))
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""The one way to replace a function: ours stands in its place while somebody needs it, and the original comes back.
+"""The one way to replace a function: ours is called in its place while it is needed, and then the original is put back.
 
 Installing and removing may be repeated and may be interrupted at any line: the function in place is either the original
-or ours, never something in between. If somebody else has replaced ours in turn, it stays where it is, below theirs;
-taking theirs away is not our business.
+or ours, never something in between. If somebody else has replaced ours in turn, it stays where it is, below theirs; we
+never remove theirs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Replacement:
 
     @property
     def installed(self) -> bool:
-        """Whether ours is called, directly or from within what somebody else put in its place."""
+        """Whether ours is called, directly or by a replacement that somebody else put above it."""
         function = getattr(self._home, self.name)
         while function is not None and self._ours is not None:
             if function is self._ours:

@@ -1,11 +1,9 @@
-"""The few torch functions that are replaced while somebody watches, and put back afterwards.
-
-These places tell what no hook tells: `torch.autograd.backward` (the loss), the inner half of `clip_grad_norm_` (so
-that early `from torch.nn.utils import clip_grad_norm_` does not escape), two methods of `GradScaler`, the loss
-functions (prediction and target side by side), and `step` of the schedulers. Patches are shared by all monitors,
-installed with the first and removed with the last; calling through them with nobody listening costs one loop over an
-empty list. A monitor whose model is not being trained rests: it is passed over until the model is called again, or its
-optimizer steps.
+"""The few torch functions that are replaced while a monitor is active, and put back afterwards. They give what no hook
+gives: `torch.autograd.backward` (the loss), the inner half of `clip_grad_norm_` (so that early `from torch.nn.utils
+import clip_grad_norm_` does not escape), two methods of `GradScaler`, the loss functions (prediction and target side by
+side), and `step` of the schedulers. Patches are shared by all monitors, installed with the first and removed with the
+last; calling through them with nobody listening costs one loop over an empty list. A monitor whose model is not being
+trained is idle: it is skipped until the model is called again, or its optimizer steps.
 """
 
 from __future__ import annotations

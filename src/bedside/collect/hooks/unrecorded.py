@@ -1,7 +1,7 @@
-"""A stretch in which no monitor listens: what an experiment or a replay does is not a part of the watched run.
+"""A block in which no monitor records: what an experiment or a replay does is not part of the watched run.
 
-Hooks that bedside put on the model and the optimizer are taken off, and the patched torch functions notify nobody.
-Afterwards all of it is back.
+Hooks that bedside put on the model and the optimizer are taken off, and the patched torch functions notify no monitor.
+Afterwards everything is put back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 @contextmanager
 def unrecorded(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[None]:
-    """No monitor listens inside this block. Hooks of the user's own stay, since they may be part of the model."""
+    """No monitor records inside this block. The user's own hooks stay, since they may be part of the model."""
     lists: list[list[Any]] = [torch_patches.DISPATCHERS, torch_patches.ACTIVE, torch_patches._only_fast_path]
     before = [each.copy() for each in lists]
     taken = [each for hooks in _all_hooks(model, optimizer) for each in _take(hooks)]

@@ -1,4 +1,4 @@
-"""Says whether parameters are still as they were noted, without reading them all."""
+"""Checks whether parameters are still as they were, without reading them all."""
 
 from __future__ import annotations
 

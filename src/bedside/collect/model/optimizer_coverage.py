@@ -1,4 +1,4 @@
-"""Do the model and its optimizers mean the same tensors?
+"""Do the model and its optimizers hold the same tensors?
 
 A layer that no optimizer holds never learns; an optimizer that holds tensors the model has since replaced moves
 nothing. Both train without an error, so both are looked at when watching begins and whenever the model changes.
@@ -29,7 +29,7 @@ def coverage(layout: Layout, optimizers: Sequence[Optimizer]) -> dict[str, Any]:
         "trainable": len(layout),
         "uncovered": uncovered,
         "stale": len(strangers),
-        "stale_twins": lost,  # uncovered parameters with the shape of a stranger: the likely replacements
+        "stale_twins": lost,  # uncovered parameters shaped like a foreign tensor: its likely replacements
     }
 
 

@@ -24,7 +24,7 @@ def is_sharded(tensor: Any) -> bool:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """What this rank holds of it; talks to nobody."""
+    """What this rank holds of it; no communication."""
     return tensor.to_local() if is_sharded(tensor) else tensor
 
 

@@ -1,8 +1,8 @@
 """The parameters that are read: in which order, and whether they are still the model's and its optimizers'.
 
-At first they lie as the model names them. The first backward tells in which order gradients arrive, which is the
-network's own order, reversed. Later a look now and then finds the layer that was unfrozen or replaced. Whenever they
-are laid out anew no step may be half read, and fast-path steps are over.
+At first they lie as the model names them. The first backward shows in which order gradients arrive, which is the
+network's own order, reversed. Later, a check now and then finds layers that were unfrozen or replaced. The layout may
+change only between two steps, and ends the fast path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bedside.collect.step.step_rows import StepRows
 
 
 class Parameters:
-    """Keeps the context's layout up to date, and tells whoever reads by it."""
+    """Keeps the context's layout up to date, and notifies those that use it."""
 
     def __init__(
         self,

@@ -1,6 +1,5 @@
-"""Numbers that wait on their device until many are brought over at once: one transfer, however many steps.
-
-Numbers that lie in the computer's own memory wait for nobody: they are read when they are put here.
+"""Numbers that wait on their device until many are transferred at once: one transfer, however many steps. Numbers in
+CPU memory need not wait: they are read when they are put here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from bedside.collect.model.shards import whole
 
 
 class PendingValue:
-    """A promise of numbers: `numbers` is there once the device queue has been transferred."""
+    """Numbers to come: `numbers` is set once the device queue has been transferred."""
 
     __slots__ = ("numbers",)
     numbers: NDArray[np.float64]
@@ -25,7 +24,7 @@ class PendingValue:
 
 
 class DeviceQueue:
-    """`put` a tensor and get a pending value; `transfer` redeems every pending value that is out."""
+    """`put` a tensor and get a pending value; `transfer` fills in every pending value."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[PendingValue, Tensor]] = []
@@ -51,7 +50,7 @@ class DeviceQueue:
         return pending
 
     def transfer(self) -> None:
-        """Bring everything over; the one place where bedside may wait for a device."""
+        """Transfer everything; the one place where bedside may wait for a device."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return

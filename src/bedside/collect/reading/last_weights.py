@@ -1,4 +1,5 @@
-"""Weights of optimizers that take turns: who did not step this time has the weights that were read the last time."""
+"""Weights of optimizers that take turns: one that did not step this time still has the weights that were read last
+time."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ class LastWeights:
         self._known: Mask = np.zeros(0, bool)
 
     def fill_in(self, layout: Layout, weights: Rows, stepped: Mask | None) -> Mask | None:
-        """Put in what is known of parameters that nobody stepped, row by row; returns what is known, None for all."""
+        """Fill in what is known about parameters that no optimizer stepped, row by row; returns what is known, None for
+        all."""
         if self._layout is not layout:
             self._layout = layout
             self._squares, self._known = np.zeros(len(layout)), np.zeros(len(layout), bool)

@@ -1,8 +1,7 @@
-"""Reads the gradients of a step and what it changed: squared norms, one per parameter.
-
-Gradients are those that the optimizer meets, so they are read before its step. Where it leaves them alone they are
-still there afterwards, and everything is read at once: one call of native code instead of two, and the objects that
-torch makes of gradients for whoever asks first are those that the optimizer asked for.
+"""Reads the gradients of a step and what it changed: squared norms, one per parameter. Gradients are read as the
+optimizer sees them, so before its step. An optimizer that does not change them leaves them there, and then everything
+is read at once after the step: one call of native code instead of two, and torch has already made the Python objects
+for the gradients.
 """
 
 from __future__ import annotations
@@ -133,8 +132,8 @@ class Reader:
 
 
 def leaves_gradients_alone(optimizer: Optimizer) -> bool:
-    """Whether its step never writes into a gradient: known of these, one by one or fused (read in torch 2.13; with
-    `foreach`, SGD adds its momentum there). A class derived from them may do what it likes."""
+    """Whether its step never writes into a gradient: known for these, one by one or fused (read in torch 2.13; with
+    `foreach`, SGD adds its momentum there). Nothing is known about derived classes."""
     return type(optimizer) in (SGD, Adam, AdamW) and not any(
         group.get("foreach") or group.get("differentiable") for group in optimizer.param_groups
     )

@@ -2,9 +2,9 @@
 
 On the CPU a call costs more than the arithmetic of a small output. So outputs with equally many samples lie side by
 side on one *sheet*, a row per sample and a column per unit, and a few calls read all of them, however many there are
-and whatever their widths; where numba is installed, one call of native code reads them where they are. At the step
-only sums are added up; what they come to is worked out when rows are asked for, for many steps at once. Elsewhere
-outputs of equal shape are stacked, and nothing is read before the device queue arrives.
+and whatever their widths; where numba is installed, one call of native code reads them where they are. At the step only
+sums are added up; the vitals are computed from them when rows are asked for, for many steps at once. Elsewhere outputs
+of equal shape are stacked, and nothing is read before the device queue arrives.
 """
 
 from __future__ import annotations

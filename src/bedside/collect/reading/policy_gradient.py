@@ -1,7 +1,7 @@
-"""The graph of a policy gradient: does the advantage still hang on the network that estimates values?
+"""The graph of a policy gradient: is the advantage still connected to the network that estimates values?
 
-`-(log_prob * advantage).mean()` teaches the actor; the advantage is a weight and wants no gradient. Where it has one,
-the same product teaches the critic as well, and not what returns are, but whatever makes the product larger.
+`-(log_prob * advantage).mean()` teaches the actor; the advantage is a weight and wants no gradient. If it has one, the
+same product trains the critic as well, and not towards the returns, but towards whatever makes the product larger.
 """
 
 from __future__ import annotations

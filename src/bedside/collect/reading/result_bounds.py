@@ -1,4 +1,4 @@
-"""How large the result of an operation can be at most, where it was not kept but what went in is known.
+"""An upper bound of an operation's result, where the result was not kept but its inputs are known.
 
 A product of two matrices of ordinary numbers is finite, whether or not somebody kept it. Only operations are listed for
 which the bound is certain; a division, a logarithm or an exponential has none.

@@ -5,14 +5,13 @@ is paid at steps at which collectors are called. Everything else belongs to a vi
 read. What the budget leaves after the floor is divided among the groups, listening being one of them, and each gets the
 shortest interval of the ladder that its part pays for; one that needs less than its part leaves the rest to the others.
 
-A timer inside a hook sees less than a run feels: the caches that were displaced and the dispatch around the hook are
-the user's step afterwards. How much that is shows within the run: what is left of a step that was observed, without the
-timed part, takes longer than a fast-path step, by the part that no timer saw.
+A timer inside a hook measures less than the run loses: displaced caches and the dispatch around the hook slow down the
+user's own code afterwards. The run itself shows how much: an observed step without its timed part still takes longer
+than a fast-path step, and the difference is what no timer saw.
 
 The first twenty steps are recorded in full, and then as many as a small share of the first 500 pays for. Where steps
-are quick, those that follow are read more often than the budget alone would have it, as often as is left of what the
-first 500 may take together: they are over in no time, and a short run that was read at its very beginning alone could
-hardly be judged.
+are quick, the following ones are read more often than the budget alone would allow, up to what the first 500 steps may
+take together: a short run that was read only at its very beginning could hardly be judged.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ RECENT_READS = 20  # reads whose median is a group's cost: one that met somebody
 
 
 class Budget:
-    """Keeps the books, and sets the intervals every so many steps."""
+    """Accounts for the time spent, and sets the intervals every so many steps."""
 
     def __init__(self, intervals: Intervals, limit: float | None, *, fixed: bool = False) -> None:
         self.intervals = intervals

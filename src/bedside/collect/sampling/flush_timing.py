@@ -1,4 +1,4 @@
-"""When rows are written: seldom enough to cost nothing, often enough that a crash loses little."""
+"""When rows are written: rarely enough to cost nothing, often enough that a crash loses little."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the clip call knew: the norm before clipping, the threshold, and so the factor that was applied.
+"""What a clip call reveals: the norm before clipping, the threshold, and so the factor that was applied.
 
 Clipping by global norm scales all gradients alike, so the norms that the optimizer sees, divided by that factor, are
-the norms before clipping: no second pass is needed. Clipping by value takes away more here and less there, so for it
+the norms before clipping: no second pass is needed. Clipping by value changes some elements more than others, so for it
 gradients are read before the call (`unclipped_gradients.py`).
 """
 
@@ -30,7 +30,7 @@ class ClipCall:
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """What the calls of one step amount to, once their numbers have arrived."""
+    """The combined effect of all clip calls of one step, once their numbers have arrived."""
 
     calls: Sequence[tuple[ClipCall, float]]
     threshold: float
@@ -67,7 +67,7 @@ class Clipped:
 
 @dataclass(frozen=True, slots=True)
 class ClippedByValue:
-    """Every element was cut to this size; how much that took away is read, not worked out."""
+    """Every element was cut to this size; how much that removed is measured, not calculated."""
 
     threshold: float
     total: float  # the largest element before

@@ -1,6 +1,6 @@
 """The row that every step has: loss, learning rates, time, and what a clip call knew.
 
-Steps come one by one as steps, or as consecutive fast-path steps; either way one row each, in one metric set.
+Steps come one by one, or as batches of consecutive fast-path steps; either way each gets one row, in one metric set.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""Steps at which nothing is due: the loss, the rate, the norm before clipping and the time, and nothing else.
+"""The fast path: steps at which nothing is due but the loss, the learning rate, the norm before clipping and the time.
 
-At a step of a millisecond, listening costs no arithmetic but cold code: what was not touched since the last step has
-left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So a fast-path step has a way of its
-own, with as few touches as can be, and the collectors get no call. Even its cost is timed at one in sixteen, and at
-another one in sixteen the gradient is checked for whether it was cleared before this backward, and whether that was
-ours.
+At steps of a millisecond, the cost of watching is not arithmetic but cold code: whatever was not used since the last
+step has left the caches (reading a loss takes 0.2 µs in a tight loop and 4 µs in training). So fast-path steps have
+their own code, which touches as little as possible, and collectors are not called. Even its cost is timed only at every
+sixteenth step, and at another sixteenth the gradient is checked: whether it was cleared before this backward, and
+whether the backward was ours.
 
-Where norms are read at every step and there is no other observer, they are read on this way as well.
+Where norms are read at every step and there is no other observer, they are read here as well.
 
 It is taken where the loop is plain (see `fast_path_control.py`): one optimizer, one backward a step, no scaler, no
 closure. Whatever is out of the ordinary *leaves the fast path*: an evaluation, a second backward, a loss that is not
-finite, another monitor. Whoever is taken off the fast path gets what it missed of the step, so that the numbers are the
-same with and without fast-path steps.
+finite, another monitor. When the fast path is left in the middle of a step, collectors get what they missed of it, so
+that the numbers are the same with and without fast-path steps.
 
-The fast path is asked and answers; it calls nobody. It is asked by the dispatcher, which owns the optimizer's hooks,
-and by the replaced torch functions (`hooks/torch_patches.py`). Where it does not take a moment, the fast path is left
-and the full reading is done.
+The fast path only answers questions; it calls no other part. It is asked by the dispatcher, which owns the optimizer's
+hooks, and by the replaced torch functions (`hooks/torch_patches.py`). If it cannot handle a moment of the loop, the
+fast path is left and the full reading is done.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ Clip = tuple[float, float | Tensor]  # the threshold and the norm before, of a c
 
 
 class StepEnd(IntEnum):
-    """What the fast path has to say when an optimizer's step is over. The usual answer is 0: nothing is left to do."""
+    """The fast path's answer when an optimizer's step is over. The usual one is 0: nothing is left to do."""
 
     TAKEN = 0
-    LAST = 1  # it was taken, and it is the last one: something is due again
+    LAST = 1  # it was a fast-path step, and the last one: something is due again
     LEAVE = 2  # it is not a fast-path step after all, and its beginning was not observed
     OFF = 3  # the fast path is not active: an ordinary step
     FAILED = 4  # reading it failed; see `error`
@@ -77,7 +77,7 @@ class FastSteps:
 
 
 class FastPath:
-    """Observes the fast-path steps, and whether an optimizer's step is one. `on`: this is one of them."""
+    """Handles fast-path steps, and decides whether an optimizer's step is one. `on`: the current step is one."""
 
     __slots__ = (
         "_after", "_began", "_begun", "_called_modules", "_check_closely", "_clips", "_deadline", "_ends", "_epoch",
@@ -118,7 +118,7 @@ class FastPath:
 
     @property
     def awaits_gradients(self) -> bool:
-        """Whether those of the step that is under way are still to be read."""
+        """Whether the gradients of the current step are still to be read."""
         return self._reader is not None and not self._begun
 
     def __len__(self) -> int:
@@ -149,7 +149,7 @@ class FastPath:
         self._reader = reader
 
     def start(self, step: int, ended: float, epoch: float | None, *, steps: int, deadline: float) -> None:
-        """From this step on, all take the fast path: so many at most, and none after the deadline."""
+        """From this step on, all steps take the fast path: at most this many, and none after the deadline."""
         self._first, self._began, self._epoch = step, ended, epoch
         self._room, self._deadline = steps, deadline
         self._begun = False
@@ -196,8 +196,8 @@ class FastPath:
             self.unconfirmed = (value, old, old._version)
         if self._timed:
             self.spent += CHECK_INTERVAL * (clock() - began)
-        # Nobody will ask, so the predictions need not wait for the backward pass to end. Untimed: to free them takes
-        # milliseconds where they are large, but is no more work than it was for the loop that let go of them.
+        # The predictions are not needed any more, so they need not wait for the backward pass to end. Untimed: freeing
+        # large ones takes milliseconds, but the loop would have had to free them in any case.
         self.call = None
         return True
 

@@ -1,8 +1,9 @@
-"""Between two steps: whether the next ones are quiet, and who observes the next one that is not.
+"""Between two steps: whether the next ones can take the fast path, and which collectors observe the next one that
+cannot.
 
-Steps take the fast path where nothing is due and the loop is plain; what is done at them is in `fast_path.py`. A run of
-them is over when something is due again, or when it is taken off the fast path: then the collectors get what they
-missed of the current step, and the steps before it are put with the others.
+Steps take the fast path where nothing is due and the loop is plain; what is done at them is in `fast_path.py`. A batch
+of them ends when something is due again or the fast path is left: then the collectors get what they missed of the
+current step, and the steps before it are merged with the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from bedside.record.median import median
 
 
 class FastPathControl:
-    """Begins, leaves the fast path and settles the runs of fast-path steps."""
+    """Starts and leaves the fast path, and settles batches of fast-path steps."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class FastPathControl:
         fast_path.loss = fast_path.call = fast_path.clip = None
 
     def settle(self) -> None:
-        """Fast-path steps that are over are put with the others."""
+        """Merge finished fast-path steps with the others."""
         steps = self.fast_path.take_steps()
         self._budget.total += self.fast_path.spent
         self._budget.sum_seconds += self.fast_path.spent if steps.readings else 0.0

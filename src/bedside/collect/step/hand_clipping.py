@@ -1,9 +1,9 @@
-"""Clipping that a loop does by itself: `p.grad.clamp_(-1, 1)`, or a factor worked out from the norm.
+"""Clipping that the training loop does by hand: `p.grad.clamp_(-1, 1)`, or a factor worked out from the norm.
 
-Nobody reports it, so the gradient is read twice: when the backward pass is over and when the optimizer gets it. Most
-loops leave it alone in between, so that is done at the first steps and at few later ones, and at all of them once
-something changed. Not every edit is clipping (a division by the number of micro-batches, a penalty, noise): clipping
-leaves the same largest element, or the same norm, step after step, whatever there was before.
+No hook reports it, so the gradient is read twice: after the backward pass and when the optimizer gets it. Most loops do
+not touch it in between, so this is done at the first steps and at a few later ones, and at all steps once something has
+changed. Not every edit is clipping (a division by the number of micro-batches, a penalty, noise): clipping leaves the
+same largest element, or the same norm, step after step, whatever there was before.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A call of torch's own loss functions is seen with its arguments. A mean of squares or of absolute values that somebody
 wrote out leaves only its graph, which keeps the difference; with the model's output, from which the graph says that it
-was taken, the difference gives the target. So collectors are told of such a loss as of `F.mse_loss`, at sampled steps
-at which no loss function of torch was called.
+was taken, the difference gives the target. So such a loss is passed to collectors as if `F.mse_loss` had been called,
+at sampled steps without a call of any torch loss function.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bedside.collect.reading.nested_tensors import floating_in
 OPERATIONS = {"PowBackward0": "mse_loss", "AbsBackward0": "l1_loss"}
 IN_PLACE = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze")  # the order of the numbers stays
 MAX_SHAPING = 4  # operations between the output and the difference
-MAX_OUTPUTS = 4  # of a step: more forwards than that are no plain regression
+MAX_OUTPUTS = 4  # of a step: a plain regression has no more forwards than that
 
 
 class HandWrittenLoss:

@@ -1,6 +1,6 @@
 """The loss of a step, observed at `backward()`: which scalars, of this model, and divided by how much.
 
-Three things are settled here without asking the user:
+Three questions are answered here without asking the user:
 
 * **Is this backward ours?** Only if it changed a gradient of the watched model. A few parameters serve as probes, one
   alone once they have long agreed; if none of them changed, all are looked at the next time.

@@ -1,8 +1,8 @@
-"""Tokens and targets side by side: is the answer the token itself, and how much of the target is padding?
+"""Compares tokens with targets: is the target the token itself, and how much of the target is padding?
 
 A language model whose targets were not moved by one, or a masked one whose input was never masked, is asked for the
-token that it is given at that place. And where padding is not left out of the loss, most of what is learned may be to
-say padding: the one target that goes with the one token which pads. The first sampled batches tell both.
+very token it is given at that place. And where padding is not left out of the loss, most of what is learned may be to
+answer padding: the one target that goes with the one padding token. The first sampled batches show both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Denoising models: is the noise that is asked for the noise that was added, and as much of it as the time step says?
+"""Denoising models: is the target the noise that was added to the input, and does its amount match the time step?
 
 A diffusion model is given a noisy sample and a time step, and asked for the noise. How much of a sample is noise shows
 in the correlation between the two: next to nothing at the first time step, all at the last, and it goes with the time
@@ -35,7 +35,7 @@ NEAR = 0.1  # either side of the moments of a normal distribution; kurtosis has 
 
 
 class AskedNoise(Collector):
-    """Correlates each noisy sample with the noise that is asked of it."""
+    """Correlates each noisy sample with the noise the model is asked for."""
 
     name = "asked noise"
 

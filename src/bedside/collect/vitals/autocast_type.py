@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class AutocastType(Collector):
-    """Tells `autocast`, once."""
+    """Records `autocast`, once."""
 
     name = "autocast"
     sampled = False

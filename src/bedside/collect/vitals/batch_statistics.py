@@ -1,8 +1,8 @@
-"""How much of BatchNorm's running averages is still what they began with, when they are first used.
+"""How much of BatchNorm's running averages is still their initial value when they are first used.
 
 After n batches, (1 - momentum)^n of a running average is its initial value: mean 0 and variance 1. With the usual 0.1
 that is nothing after fifty batches; with a momentum that was meant the other way round it may be all of it. Read at
-evaluations, which use these averages, ever more seldom.
+evaluations, which use these averages, at growing intervals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Layers that begin with one number for all their weights: their units start alike, and get the same gradients.
-
-Zeros are left out. They are put on purpose where a branch should begin as nothing (the last layer of a residual block,
-an adapter), and what stands around them makes their gradients differ.
+"""Layers whose weights all start at one value: their units are alike, and get the same gradients. Zeros are left out:
+they are common where a branch should start without effect (the last layer of a residual block, an adapter), and the
+layers around them make their gradients differ.
 """
 
 from __future__ import annotations

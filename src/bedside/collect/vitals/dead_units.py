@@ -1,8 +1,8 @@
-"""Dead units: those of a ReLU-like layer that no sample of many has activated.
+"""Dead units: units of a ReLU-like layer that none of many samples has activated.
 
 Dead is a property of a unit over many batches, not of one: in a healthy ReLU layer half of all outputs are zero, and a
-unit that is silent for one batch may speak for the next. So for every unit it is counted how many positions (samples,
-pixels, tokens) have gone by since it was last active (`unit_inactivity.py`).
+unit that is inactive for one batch may be active for the next. So for every unit we count how many positions (samples,
+pixels, tokens) have passed since it was last active (`unit_inactivity.py`).
 
 Outputs are kept while the forward runs and looked at when it is over, those of one batch side by side. One that is
 overwritten before that is noticed by its version; then the sample is dropped, and from then on outputs are copied.

@@ -1,8 +1,8 @@
-"""Is dropout at work in evaluation? `F.dropout(x)` drops by default, whatever mode the module is in.
+"""Is dropout active in evaluation? `F.dropout(x)` drops by default, whatever mode the module is in.
 
 The first evaluation forwards (evaluation mode, no gradients) are observed: a dropout function that is called there with
-a rate above zero and `training=True` makes every evaluation another network's. Attention that is given a `dropout_p`
-does the same.
+a rate above zero and `training=True` makes every evaluation one of a different network. Attention that is given a
+`dropout_p` does the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ATTENTION = (F, "scaled_dot_product_attention")
 
 
 class EvaluationDropout(Collector):
-    """Observes the first evaluation forwards for dropout that drops."""
+    """Watches the first evaluation forwards for active dropout."""
 
     name = "evaluation dropout"
     sampled = False

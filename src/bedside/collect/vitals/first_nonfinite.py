@@ -1,7 +1,7 @@
-"""Where a NaN was born: found in what the forward whose loss is not finite left behind, before its backward.
+"""Where a NaN was made: found in what the forward with the non-finite loss left behind, before its backward.
 
 On healthy steps this costs a look at the loss. When the loss of a backward is NaN or infinite, the batch and the graph
-of the loss are still there and the weights have not been moved by it yet. In this order it is asked
+of the loss are still there and the weights have not been moved by it yet. These questions are asked in order:
 
 * whether the batch itself held NaN,
 * whether weights were bad already (then the step before was the bad one),
@@ -10,7 +10,7 @@ of the loss are still there and the weights have not been moved by it yet. In th
   (`forward_map.py`, learnt from the first forwards that are sampled).
 
 Nothing is run again. Where operations left no trace of their results, or a model is compiled or checkpointed, the
-module that is named is the smallest one that certainly holds the place.
+smallest module that certainly contains the place is named.
 
 Off the CPU, looking at the loss at once would make the device wait, so there the loss is looked at when it arrives with
 the other numbers; by then the bad step has been made, and bad weights are all that can be reported.

@@ -1,10 +1,10 @@
-"""Weights that nobody trains, and that are still the random numbers they were made of.
+"""Weights that are not trained, and still hold their random initial values.
 
-A frozen layer is a pretrained one, or a mistake: `requires_grad_(False)` that was never taken back, on weights that
-nothing was loaded into. torch's own initialisation can be recognised: weights of linear and convolutional layers fill
-an interval evenly to its very ends (one over the root of the inputs), embeddings are independent normal numbers of one
-spread. What was trained once has left that shape. Looked at after some steps, because a copy that follows the model (an
-EMA, a target network) is frozen too and begins as random as the model does.
+A frozen layer is either pretrained or a mistake: a `requires_grad_(False)` that was never undone, on weights into which
+nothing was loaded. torch's own initialisation can be recognised: weights of linear and convolutional layers fill an
+interval evenly to its very ends (one over the root of the inputs), embeddings are independent normal numbers of one
+spread. Trained weights no longer have that distribution. Looked at after some steps, because a copy that follows the
+model (an EMA, a target network) is frozen too and begins as random as the model does.
 """
 
 from __future__ import annotations

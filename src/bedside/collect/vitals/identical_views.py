@@ -1,9 +1,9 @@
 """Contrastive learning: are the two views of a sample two, or the same tensor twice?
 
-What belongs together is recognised among a batch of others, from two views that were altered by chance. Where the
-alteration is made once and used twice, each sample is only to be recognised as itself. Read where the loss compares
-every sample with every other (scores of as many columns as rows) or one output with another: inputs and outputs of the
-step's forwards, row by row. Equal inputs with different outputs are fine: there dropout makes the views.
+The model learns to recognise matching samples in a batch from two randomly altered views. Where the alteration is made
+once and used twice, each sample only has to be recognised as itself. Read where the loss compares every sample with
+every other (scores of as many columns as rows) or one output with another: inputs and outputs of the step's forwards,
+row by row. Equal inputs with different outputs are fine: there dropout makes the views.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How large the weights were before the first step: a step that doubles nothing is still nothing."""
+"""How large the weights were before the first step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bedside.record.run import Event
 
 
 class Beginning(Collector):
-    """Tells `initial_param_norm`, once."""
+    """Records `initial_param_norm`, once."""
 
     name = "beginning"
     sampled = False

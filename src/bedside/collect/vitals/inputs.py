@@ -1,4 +1,4 @@
-"""The data as the model gets it: a fingerprint and the size of every batch, and on sampled steps more.
+"""The data as the model gets them: a fingerprint and the size of every batch, and more at sampled steps.
 
 At every step: how large the first input is (from a slice of it), a number by which the batch can be recognised, and how
 long the loop waited for it. On sampled steps: mean, spread and largest value of the first floating-point input, and

@@ -21,7 +21,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.reading.array_view import array_view
 from bedside.collect.reading.device_queue import PendingValue
-from bedside.collect.reading.hand_written_loss import targets_of_squared_error
+from bedside.collect.reading.squared_error_targets import targets_of_squared_error
 
 MAX_CLASSES = 4096  # a vocabulary's balance is not news, and its table would be read at every step
 MAX_COLUMNS = 256  # of a regression target
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 class Labels(Collector):
-    """Counts labels and measures the spread of targets; what that comes to is worked out when it has arrived."""
+    """Counts labels and measures the spread of targets; the rest is computed once the numbers have arrived."""
 
     name = "labels"
     vitals = VITALS

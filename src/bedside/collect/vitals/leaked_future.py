@@ -29,7 +29,7 @@ from bedside.training.freed_tensors import is_freed
 from bedside.training.model_copy import NotCopied
 
 LOSSES = ("cross_entropy", "nll_loss")
-MAX_LOOKS = 3  # batches by which it is known whether the task is to tell the next token
+MAX_LOOKS = 3  # batches after which it is known whether the task is next-token prediction
 FIRST_STEP = 10  # steps before the trial: branches that are initialised with zeros pass nothing on at first
 MIN_LENGTH = 4  # tokens of a sequence
 DIFFERENT = 0.1  # of neighbouring tokens: of equal ones nobody can tell by how much the target is moved
@@ -40,7 +40,8 @@ BEYOND = 10.0  # times what changed in the sequences that were left alone
 
 
 class LeakedFuture(Collector):
-    """Finds out whether the task is to tell the next token, and if so tries once whether the model can see it."""
+    """Finds out whether the task is next-token prediction, and if so tries once whether the model can see the next
+    token."""
 
     name = "leaked future"
 

@@ -1,4 +1,4 @@
-"""Is the target among the inputs? A column that puts the examples into the very order of their targets.
+"""Is the target among the inputs? Looks for a column that sorts the examples exactly as their targets do.
 
 A price beside its logarithm, a duration beside the two times that it is the difference of: the column need not be the
 target, only a function of it that always rises or always falls. Real features do that up to noise; over some hundred

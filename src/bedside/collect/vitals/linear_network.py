@@ -1,6 +1,6 @@
-"""Is there anything between the layers? Layers upon layers without a non-linearity compute what one layer could.
+"""Is there anything between the layers? Several layers without a non-linearity compute no more than one layer could.
 
-The graph of the first predictions tells: from the last layer with weights back to the inputs there are only products
+The graph of the first predictions shows it: from the last layer with weights back to the inputs there are only products
 with weights, sums, shapes and averages, and two layers at least. A layer that is narrower than what goes in and what
 comes out is there to be narrow (a factorisation, a code), and so is a network that has one.
 """

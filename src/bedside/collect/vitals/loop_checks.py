@@ -1,9 +1,9 @@
 """How the loop is written: the mode and grad mode of every forward, steps without gradients, clipping too early.
 
-A training forward is one that a backward follows. A forward inside `with monitor.validation():`, or without
-gradients, or in evaluation mode when training forwards are not, belongs to an evaluation; if a validation metric is
-logged before training goes on, that is certain. What looks wrong is notified as events, at its first time and then each
-time its count has doubled, with the totals so far.
+A training forward is one that a backward follows. A forward inside `with monitor.validation():`, or without gradients,
+or in evaluation mode when training forwards are not, belongs to an evaluation; if a validation metric is logged before
+training goes on, that is certain. What looks wrong is recorded as events: the first time, and then each time its count
+has doubled, with the totals so far.
 """
 
 from __future__ import annotations

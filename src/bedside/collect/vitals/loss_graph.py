@@ -1,4 +1,4 @@
-"""What the autograd graph of the first loss tells: leaves that nobody optimises, and a broadcast nobody meant.
+"""What the autograd graph of the first loss shows: leaves that no optimizer holds, and unintended broadcasts.
 
 Layers that a model keeps in a plain list are not in `model.parameters()`, so no optimizer gets them, and no error is
 raised. The graph knows them: they are leaves of the loss. And `prediction - target` with shapes (N, 1) and (N,) is an

@@ -1,7 +1,7 @@
-"""What the loss function was given: the graph of the first predictions tells which operation made them.
+"""What the loss function was given: the graph of the first predictions shows which operation made them.
 
 `cross_entropy` takes a softmax itself, `nll_loss`, `ctc_loss` and `kl_div` want logarithms; none of them can tell that
-it was given something else. The last operation before the loss, but for those that only reshape, says it. A loss of
+it was given something else. The last operation before the loss, apart from those that only reshape, shows it. A loss of
 counts or rates takes the exponential of its input itself: where that input is an exponential already, the graph has one
 upon the other. And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of
 bare scores may be zero and of either sign.

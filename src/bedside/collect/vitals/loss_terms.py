@@ -1,9 +1,9 @@
 """What a loss is the sum of, and how each part was reduced: a mean here and a sum there weigh very differently.
 
 `F.mse_loss(…) + kl.sum()` adds a mean over every pixel of every sample to a sum over every sample: one element of the
-second counts thousands of times as much as one of the first. The graph of the loss tells: additions, constant weights,
-and at the end of each branch a mean or a sum with the number of elements that went in. A loss of one part is recorded
-where it is no mean but a multiple of one.
+second counts thousands of times as much as one of the first. The graph of the loss shows it: additions, constant
+weights, and at the end of each branch a mean or a sum with the number of elements that went in. A loss of one part is
+recorded where it is no mean but a multiple of one.
 """
 
 from __future__ import annotations

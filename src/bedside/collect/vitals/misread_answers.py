@@ -1,9 +1,9 @@
-"""Validation answers under other readings: are they right about something else than the targets they are scored by?
+"""Validation answers under other readings: do they match something other than the targets they are scored by?
 
-Held-out labels that are numbered otherwise than the training ones, targets in another unit, tags that slipped by one
-place: the network is right, and its score says that it is wrong. What was computed for the loss of an evaluation tells.
-Of classes a table is kept of what was answered for which label, and whether the answers agree with the labels one place
-on or back; of numbers the sums from which the best straight line from answers to targets follows. How many of the last
+Held-out labels numbered differently from the training labels, targets in another unit, tags shifted by one place: the
+network is right, and its score says that it is wrong. What was computed for the loss of an evaluation shows it. Of
+classes a table is kept of what was answered for which label, and whether the answers agree with the labels one place on
+or back; of numbers the sums from which the best straight line from answers to targets follows. How many of the last
 batch's answers are right is kept besides: an evaluation that forgets to add up its batches logs no more than that.
 """
 

@@ -1,9 +1,10 @@
-"""Does one sample's answer depend on the others in its batch? A few samples are exchanged, and no other may change.
+"""Does one sample's answer depend on the others in its batch? A few samples are exchanged; the answers to the others
+must not change.
 
 A softmax over the wrong dimension, attention that takes the batch for the sequence, a hand-written normalisation over
-the batch: all train, and all answer differently when the batch is another one. That is tried once, some steps into the
-run: the batch goes through copies of the model in evaluation mode, the second time with its first and last samples
-exchanged for copies of others (`probes.py`).
+the batch: all of them train, and all answer differently when the rest of the batch is different. That is tried once,
+some steps into the run: the batch goes through copies of the model in evaluation mode, the second time with its first
+and last samples exchanged for copies of others (`probes.py`).
 
 Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
 input's, and no other dimension is as long. A batch that is the same at every step is a graph, whose nodes may talk.

@@ -22,7 +22,7 @@ TURNED = ("TBackward0", "ToCopyBackward0", "ViewBackward0", "TransposeBackward0"
 
 
 class Narrowest(Collector):
-    """Tells `narrowest`, once, for a classifier: one row of scores per example."""
+    """Records `narrowest`, once, for a classifier: one row of scores per example."""
 
     name = "narrowest"
     sampled = False

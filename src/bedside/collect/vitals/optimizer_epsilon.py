@@ -1,4 +1,5 @@
-"""Adam's epsilon beside the gradients it is added to: where it is larger, steps are no longer of the rate's length.
+"""Adam's epsilon compared with the gradients it is added to: where it is larger, steps are shorter than the learning
+rate.
 
 Adam divides by the root of the second moment plus epsilon. Epsilon is there against division by zero, and should be far
 below the root; an epsilon of 1e-3 or 1 from somebody else's recipe, with gradients of 1e-5, makes every step a small

@@ -19,7 +19,7 @@ from torch import Tensor
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
-from bedside.collect.reading.hand_written_loss import targets_of_squared_error
+from bedside.collect.reading.squared_error_targets import targets_of_squared_error
 from bedside.collect.vitals.inputs import first_input
 from bedside.collect.vitals.leaked_labels import class_labels
 from bedside.training.freed_tensors import is_freed

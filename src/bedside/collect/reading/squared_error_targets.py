@@ -1,7 +1,7 @@
 """The targets of a squared error that was written by hand, `((model(x) - y) ** 2).mean()`.
 
-No loss function is called, so nobody is told the targets. The graph of the loss keeps the difference that is squared,
-and the model's output less that difference is the target.
+No loss function is called, so no hook sees the targets. The graph of the loss keeps the difference that is squared, and
+the model's output less that difference is the target.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def targets_of_squared_error(loss: Any, output: Any) -> Tensor | None:
     """What `output` is compared with in a mean of squared differences; None if the loss is made otherwise.
 
     >>> import torch
-    >>> told, wanted = torch.zeros(3, 1, requires_grad=True) * 2, torch.tensor([[1.0], [2.0], [3.0]])
-    >>> targets_of_squared_error(((told - wanted) ** 2).mean(), told).flatten().tolist()
+    >>> given, wanted = torch.zeros(3, 1, requires_grad=True) * 2, torch.tensor([[1.0], [2.0], [3.0]])
+    >>> targets_of_squared_error(((given - wanted) ** 2).mean(), given).flatten().tolist()
     [1.0, 2.0, 3.0]
-    >>> targets_of_squared_error(((wanted.flatten() - told.flatten()) ** 2).mean(), told).flatten().tolist()
+    >>> targets_of_squared_error(((wanted.flatten() - given.flatten()) ** 2).mean(), given).flatten().tolist()
     [1.0, 2.0, 3.0]
     """
     if not isinstance(loss, Tensor) or not isinstance(output, Tensor) or output.grad_fn is None or is_freed(output):
