@@ -66,3 +66,24 @@ def test_an_edited_layer_is_no_update(edit, layer, way, tmp_path):
         for owner in ("", layer):
             values = run.series(vital, owner).values
             np.testing.assert_allclose(values, obvious.numbers[(vital, owner)], rtol=1e-4, err_msg=f"{vital} {owner}")
+
+
+def test_a_layer_that_is_clamped_after_every_step_is_no_update_from_the_first_step_on(way, tmp_path):
+    torch.manual_seed(0)
+    model = CASES["mlp"].model()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    obvious = Obvious(model)
+
+    def body(step, monitor):
+        inputs, targets = CASES["mlp"].batch()
+        optimizer.zero_grad()
+        F.cross_entropy(model(inputs), targets).backward()
+        obvious.after_clip()
+        optimizer.step()
+        obvious.after_step()
+        model.get_submodule("3").weight.data.clamp_(-0.1, 0.1)
+
+    run = watched(model, optimizer, tmp_path, body, 30)
+    for owner in ("", "3"):
+        values = run.series("update_norm", owner).values
+        np.testing.assert_allclose(values, obvious.numbers[("update_norm", owner)], rtol=1e-4)

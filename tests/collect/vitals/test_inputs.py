@@ -234,3 +234,18 @@ def test_the_constant_targets_of_a_critic_are_no_labels(tmp_path):
         model=nn.Linear(30, 1),
     )
     assert not run.series("label_share_max")
+
+
+def test_a_single_number_in_a_tensor_of_its_own_is_not_the_batch(tmp_path):
+    class Tempered(nn.Linear):
+        def forward(self, given):
+            temperature, x = given
+            return super().forward(x) / temperature
+
+    def batch(step):
+        x, y = classes(step)
+        return (torch.tensor([1008.0]), x), y
+
+    run = train(tmp_path, batch, model=Tempered(30, 10))
+    assert abs(run.series("input_mean").values).max() < 1
+    assert len(set(run.series("batch_fingerprint").values)) == 6

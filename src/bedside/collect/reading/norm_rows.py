@@ -79,8 +79,9 @@ def of_steps(steps_data: Sequence[tuple[StepData, Clip | None]]) -> Read:
             _put(gradients[row], part.members, squares)
             _put(present[row], part.members, here)
             _put(looked_at[row], part.members, np.ones(len(squares), bool))
-        for read in data.unclipped if clip is not None and not data.clips else ():
-            _put(unclipped[row], read.members, read.squares.numbers)
+        for read in data.unclipped if clip is not None else ():
+            if not data.clips or read.threshold is not None:  # by value first, and what was left by norm
+                _put(unclipped[row], read.members, read.squares.numbers)
     for place, row in enumerate(moved):
         for move in steps_data[row][0].moves:
             _put(updates[place], move.members, move.updates.numbers)

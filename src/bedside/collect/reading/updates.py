@@ -30,6 +30,7 @@ from bedside.collect.reading.squared_norms import (
 from bedside.record.missing import MISSING
 from bedside.training.freed_tensors import is_freed
 
+WHOLE = 5  # first steps before which all weights are compared: whoever clamps a layer does so from the beginning
 TRUSTED_STEPS = 3  # times that others may have changed weights; from then on they are copied before every step
 
 
@@ -65,16 +66,24 @@ class Moved:
         self._chunks: list[list[Chunk] | None] = []  # per large one, the same
         self._change_check = ChangeCheck(self._addresses)
         self._trust = TRUSTED_STEPS if squared_norms.on_cpu and stay else 0
+        self._compare_whole = WHOLE
 
     def remember(self, parameters: Sequence[Tensor], *, fresh: bool = False) -> None:
         """Before a step. `fresh`: the step before it was measured, so that they should be remembered already."""
         if fresh and self._trust > 0:
-            if self._change_check.unchanged():
+            if self._change_check.unchanged() and self._are_as_remembered(parameters):
                 return
             self._trust -= 1
         natively = native.ready() and self._squared_norms.on_cpu
         if not (natively and self._pairs.remember(parameters, self._addresses.find(parameters))):
             gather(self._olds, parameters)
+
+    def _are_as_remembered(self, parameters: Sequence[Tensor]) -> bool:
+        """Every number of them, at the first steps; afterwards the change check has to do."""
+        if self._compare_whole == 0:
+            return True
+        self._compare_whole -= 1
+        return all(map(torch.equal, self._olds, parameters))
 
     def measure(self, parameters: Sequence[Tensor]) -> tuple[Tensor | Floats, Tensor | Floats]:
         """(squared change, squared size) per parameter; they are remembered as they are now."""

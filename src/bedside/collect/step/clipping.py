@@ -17,6 +17,7 @@ from torch import Tensor
 
 from bedside.collect.model.parameter_layout import Layout
 
+OFF = 0.02  # of a norm: bfloat16 keeps it to half a percent
 EPSILON = 1e-6  # torch's own: clip_grad_norm_ multiplies by max_norm / (total + 1e-6), at most 1
 
 
@@ -114,6 +115,23 @@ def clipped_by_value(calls: Sequence[tuple[float, float]]) -> ClippedByValue | N
     """Thresholds and largest elements of the calls of a step: the one that was clipped hardest."""
     real = [ClippedByValue(threshold, largest) for threshold, largest in calls if math.isfinite(threshold)]
     return max(real, key=lambda each: each.ratio) if real else None
+
+
+class ClipTotals:
+    """Whether what clip calls measured is the norm that the gradient had: other norms, gradients of other models in the
+    same call and gradients that were cut by value before it are not. Known from steps whose gradients were read."""
+
+    def __init__(self) -> None:
+        self.are_norms = True
+
+    def compare(self, clip: Clip | None, squares_after: NDArray[np.float64]) -> None:
+        """With the squared norms of the gradients of a step, as the optimizer got them."""
+        if not isinstance(clip, Clipped) or not clip.whole:
+            return
+        left = float(np.sqrt(squares_after.sum()))
+        expected = clip.norm_after
+        if math.isfinite(left) and math.isfinite(expected) and abs(left - expected) > OFF * max(left, expected):
+            self.are_norms = False
 
 
 def _factor(max_norm: float, total: float) -> float:

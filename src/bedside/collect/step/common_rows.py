@@ -88,9 +88,21 @@ class Core:
         return losses[~np.isnan(self.rows[:, 1])]  # the number of micro-batches, which is never NaN
 
 
-def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clip | None], loss_of: LossOf) -> Core:
-    """One row a step, in order. `clips` are those of the steps, by step."""
-    parts = [_of_batch(each) if isinstance(each, StepBatch) else _of_step(each, clips, loss_of) for each in items]
+def core(
+    items: Sequence[StepData | StepBatch],
+    clips: Mapping[int, Clip | None],
+    loss_of: LossOf,
+    *,
+    totals_are_norms: bool = True,
+) -> Core:
+    """One row a step, in order. `clips` are those of the steps, by step; where their totals are the gradient's norms,
+    steps at which nothing else was read have them from there."""
+    parts = [
+        _of_batch(each, totals_are_norms)
+        if isinstance(each, StepBatch)
+        else _of_step(each, clips, loss_of, totals_are_norms)
+        for each in items
+    ]
     sizes = [len(each.block) if isinstance(each, StepBatch) else 1 for each in items]
     columns = list(dict.fromkeys(key for part in parts for key in part))
     place = {key: column for column, key in enumerate(columns)}
@@ -112,7 +124,7 @@ def core(items: Sequence[StepData | StepBatch], clips: Mapping[int, Clip | None]
     return Core(columns, steps, times, rows)
 
 
-def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) -> Columns:
+def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf, totals_are_norms: bool) -> Columns:
     parts = loss_of(data)
     found: dict[Key, Sequence[float]] = {
         ("loss", ""): [sum(loss for loss, _ in parts) if parts else MISSING],
@@ -128,7 +140,7 @@ def _of_step(data: StepData, clips: Mapping[int, Clip | None], loss_of: LossOf) 
         found |= {("loss", f"optimizer_{i}"): [loss] for i, (loss, _) in enumerate(parts)}
     if (clip := clips.get(data.step)) is not None:
         found |= {key: [value] for key, value in zip(CLIP, _clip_values(clip), strict=True)}
-        if clip.whole and not data.gradients:  # a call over all gradients knew their norm
+        if totals_are_norms and clip.whole and not data.gradients:  # a call over all gradients knew their norm
             found |= {NORMS[0]: [clip.total], NORMS[1]: [clip.norm_after]}
     return found
 
@@ -143,7 +155,7 @@ def _table_of(rates: Sequence[float | Sequence[float]]) -> Rows:
         return np.asarray([(*row, *(MISSING,) * (most - len(row))) for row in rows], np.float64)
 
 
-def _of_batch(batch: StepBatch) -> Columns:
+def _of_batch(batch: StepBatch, totals_are_norms: bool) -> Columns:
     block = batch.block
     rates = _table_of(block.rates).T
     found: dict[Key, Sequence[float] | Rows] = {
@@ -158,7 +170,8 @@ def _of_batch(batch: StepBatch) -> Columns:
         empty = [MISSING] * 5
         known = batch.clips
         table = [empty if clip is None else [*_clip_values(clip), clip.total, clip.norm_after] for clip in known]
-        columns = [*CLIP, *NORMS] if block.layout is None else CLIP  # norms that were read are not taken from the call
+        # Norms that were read are not taken from the call.
+        columns = [*CLIP, *NORMS] if totals_are_norms and block.layout is None else CLIP
         found |= dict(zip(columns, np.asarray(table).T, strict=False))
     return found
 

@@ -121,7 +121,7 @@ class StepListener:
         if isinstance(members, bool) or self._ignores_clipping:
             return
         self._clips_by_value, self._after_backward = True, None
-        if self._reads_gradients:
+        if self._reads_gradients and not self._clips:  # what a clip call has left is not what there was
             read = self._unclipped_gradients.read(members, float(threshold))
             self._unclipped += [] if read is None else [read]
 

@@ -14,7 +14,7 @@ from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
 from bedside.collect.reading.last_weights import LastWeights
 from bedside.collect.reading.norm_rows import Read
 from bedside.collect.reading.partial_updates import PARTS, Round
-from bedside.collect.step.clipping import Clip, ClippedByValue, clipped, clipped_by_value
+from bedside.collect.step.clipping import Clip, ClippedByValue, ClipTotals, clipped, clipped_by_value
 from bedside.collect.step.common_rows import Rows, StepBatch, core
 from bedside.collect.step.fast_path import FastSteps
 from bedside.collect.step.hand_clipping import HandClipping
@@ -35,6 +35,7 @@ class StepRows:
     def __init__(self, write: Write, *, by_parameter: bool = False) -> None:
         self._by_parameter = by_parameter  # norms of single tensors too, not only of modules
         self.hand_clipping = HandClipping()  # the one of the listener, once there is one
+        self._clip_totals = ClipTotals()
         self.accumulation = Accumulation()
         self.clipping: dict[str, Any] = {}  # how, if otherwise than by a call that clips the norm
         self.divided: bool | None = None  # whether the user divides by the number of micro-batches, once known
@@ -80,7 +81,9 @@ class StepRows:
         skipped = {b.step: bool(b.skipped) or self._fused_skip(b) for b in steps_data}
         self.hand_clipping.learn([b for b in steps_data if not skipped[b.step]])
         clips = {b.step: None if skipped[b.step] else self._clipped(b) for b in steps_data}
-        rows = core(waiting, clips, self._losses)
+        for data in steps_data:
+            self._compare_total(data, clips[data.step])
+        rows = core(waiting, clips, self._losses, totals_are_norms=self._clip_totals.are_norms)
         self._write("core", rows.columns, rows.steps, rows.times, rows.rows, "f8")
         self._scaler([(b, skipped[b.step]) for b in steps_data if b.skipped is not None])
         for read in _reads(waiting, skipped, clips):
@@ -113,6 +116,14 @@ class StepRows:
             by = "value" if isinstance(clip, ClippedByValue) else "norm"
             self.clipping = {"by": by, "by_hand": not calls, "threshold": clip.threshold}
         return clip
+
+    def _compare_total(self, data: StepData, clip: Clip | None) -> None:
+        """What a clip call measured with what was read of all gradients after it, where one process has them all."""
+        if len(data.gradients) != 1 or data.layout.ranks > 1:
+            return
+        [read] = data.gradients
+        if read.members is None and read.scale is None and not read.unclipped:
+            self._clip_totals.compare(clip, read.squares.numbers)
 
     def _scaler(self, steps_data: Sequence[tuple[StepData, bool]]) -> None:
         if steps_data:

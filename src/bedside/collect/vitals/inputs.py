@@ -65,7 +65,10 @@ class Inputs(Collector):
         self._now = [size, mark, waited]
         if self._due:
             self._due = False
-            self._statistics = statistics(floating_in(given), self._turn)
+            inputs = floating_in(given)
+            if batch is not None and batch.is_floating_point():
+                inputs = [batch, *(each for each in inputs if each is not batch)]
+            self._statistics = statistics(inputs, self._turn)
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         if self._statistics is None or not isinstance(target, Tensor) or not target.is_floating_point():
@@ -121,8 +124,10 @@ class Inputs(Collector):
 
 
 def first_input(values: Any) -> Tensor | None:
-    """The batch: the first floating-point tensor, or else the first one (tokens)."""
-    every = [t for t in arrays_in(values) if not t.is_complex()]
+    """The batch: the first floating-point tensor, or else the first one (tokens); a single number, a temperature or a
+    noise level in a tensor of its own, only where there is nothing else."""
+    given = [t for t in arrays_in(values) if not t.is_complex()]
+    every = [t for t in given if t.numel() > 1] or given
     return next((t for t in every if t.is_floating_point()), every[0] if every else None)
 
 
