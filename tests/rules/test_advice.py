@@ -105,3 +105,8 @@ def test_a_divergence_from_the_start_has_nothing_to_go_back_to():
 
 def test_nothing_is_no_advice():
     assert not Advice("")
+
+
+def test_nobody_is_told_to_clip_at_what_only_an_exploded_gradient_reaches():
+    assert clip_gradient(a_run(loss=1.0), at=9e18) == ""
+    assert clip_gradient(a_run(loss=1.0), at=1e5)

@@ -89,3 +89,13 @@ def test_sampled_outputs_that_overflowed_under_float16_name_it():
     for config in ({}, {"autocast": "bfloat16"}):
         [other] = check(nonfinite_activations=bad, config=config)
         assert "float16" not in other.message
+
+
+def test_what_can_only_overflow_is_not_searched_for_a_logarithm():
+    outputs = {"2": [1.0] * 30 + [1e25] * 30 + [NAN] * 40}
+    [found] = check(module(cls="Linear", operation="Addmm"), activation_max=outputs)
+    assert "The largest output was that of `2`, 1e25" in found.try_[0]
+    [found] = check(origin("loss", function="mse_loss", loss=math.inf), loss=[2.0] * 60 + [math.inf] * 40)
+    assert not any("log, sqrt" in each for each in found.try_)
+    [found] = check(module(cls="Head", operation="Log"))
+    assert "look at the operation Log: log, sqrt" in found.try_[0]

@@ -77,3 +77,17 @@ def test_stays_silent_when_training_is_as_unsure_and_when_there_are_no_mistakes(
     assert (
         overconfident.check(a_run(loss=TRAIN / 100, val_loss=[0.05] * 20, val_accuracy=[1.0] * 20, config=known)) == []
     )
+
+
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ({"weight_decay": 0.0}, "Label smoothing of 0.1."),
+        ({"weight_decay": 0.01}, "Label smoothing of 0.1, or twice the weight decay (0.02)."),
+        ({}, "Label smoothing of 0.1, or twice the weight decay."),
+    ],
+)
+def test_twice_no_weight_decay_is_not_advised(config, advice):
+    accuracy = np.tile([0.9, 0.902, 0.9, 0.898], 5)
+    (finding,) = overconfident.check(a_run(loss=TRAIN, val_loss=VAL, val_accuracy=accuracy, config=config))
+    assert advice in finding.try_

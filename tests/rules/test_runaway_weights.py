@@ -71,3 +71,8 @@ def test_stays_silent_when_weights_creep_or_were_changed_only_once():
 
 def test_does_not_hold_one_of_two_optimizers_responsible_for_what_the_other_moves():
     assert not multiplied(0.01, 0.003, config={"optimizers": [{"name": "Adam"}, {"name": "SGD"}]})
+
+
+def test_steps_that_are_as_long_as_the_weights_they_make_account_for_any_growth():
+    """Weights that grow 75-fold at a step took a step of 75 times what they were, 0.99 of what they are."""
+    assert not [each for each in multiplied(75, 75 / 76) if "something else" in each.message]

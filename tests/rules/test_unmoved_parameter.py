@@ -58,3 +58,33 @@ def test_speaks_when_the_steps_cannot_change_a_bit():
 
 def test_stays_silent_when_the_steps_are_small_but_change_the_weights():
     assert not unmoved_parameter.check(with_a_step_of(1e-5))
+
+
+def short_advice(dtype):
+    head = Parameter("head.weight", "head", 10, dtype=dtype)
+    [found] = check({"": 0.1, "front": 0.1, "head": 0.0}, parameters=[head])
+    return [each for each in found.try_ if "half precision" in each]
+
+
+def test_half_precision_is_named_only_where_weights_are_kept_in_it():
+    assert short_advice("bfloat16")
+    assert not short_advice("float32")
+
+
+def vanished(gradient, optimizer):
+    return unmoved_parameter.check(
+        a_run(
+            loss=[2.0] * 100,
+            update_norm={"": 0.1, "front": 0.0, "head": 0.1},
+            param_norm={"front": 5.0, "head": 1.0},
+            grad_norm={"front": gradient, "head": 2.0},
+            lr=0.03,
+            config={"optimizers": [{"name": optimizer}]},
+        )
+    )
+
+
+def test_a_gradient_too_small_to_move_anything_by_plain_descent_is_another_fault():
+    assert not vanished(5e-13, "SGD")
+    assert vanished(5e-13, "AdamW")  # which steps as far for a small one
+    assert vanished(1.0, "SGD")

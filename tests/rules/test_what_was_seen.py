@@ -45,6 +45,18 @@ QUIET = a_run(loss=1.0)  # nothing that decides was recorded
             {"batch_variation": {"out": 0.6}},
             "`out`",
         ),
+        (
+            seen.batches_take_turns,
+            {"input_rms": [1.0, 3.0] * 25},
+            {"input_rms": np.random.default_rng(0).normal(1, 0.1, 50)},
+            "odd ones 3",
+        ),
+        (
+            seen.decay_outweighs_the_gradient,
+            {"param_norm": 30.0, "grad_norm_clipped": 0.2, "config": {"weight_decay": 0.1}},
+            {"param_norm": 30.0, "grad_norm_clipped": 0.2, "config": {"weight_decay": 1e-4}},
+            "makes 3 of each",
+        ),
     ],
 )
 def test_says_the_number_that_decides_or_nothing(explain, holds, does_not, number):
@@ -78,3 +90,8 @@ def test_the_batch_of_a_step_is_looked_up():
 def test_the_largest_output_and_weights_that_grew_are_named():
     assert "`b`, 70,000" in seen.largest_activation(a_run(loss=1.0, activation_max={"a": 3.0, "b": 7e4}), 50)
     assert "norm went from 5 to 50" in seen.weights_had_grown(a_run(loss=1.0, param_norm=np.linspace(5, 50, 100)), 99)
+
+
+def test_an_output_that_is_not_large_is_not_said_to_overflow():
+    assert seen.largest_activation(a_run(loss=1.0, activation_max={"0": 0.95}), 50) == ""
+    assert "`0`, 4,000" in seen.largest_activation(a_run(loss=1.0, activation_max={"0": 4000.0}), 50)

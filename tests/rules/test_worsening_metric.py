@@ -45,3 +45,15 @@ def test_the_sign_of_a_policy_gradient_is_no_matter_of_accuracies():
     [reward], [accuracy] = found(reward=FALLING), found(accuracy=FALLING)
     assert any("policy gradient" in each for each in reward.try_)
     assert not any("policy gradient" in each for each in accuracy.try_)
+
+
+def test_only_a_reward_makes_it_speak_of_a_policy_gradient():
+    assert "policy gradient" in found(reward=FALLING)[0].try_[0]
+    assert not any("policy gradient" in each for each in found(accuracy=FALLING)[0].try_)
+    assert not any("policy gradient" in each for each in found(f1=FALLING)[0].try_)
+
+
+def test_what_bedside_measures_on_the_batches_is_no_metric_of_the_users():
+    error = 0.9 - 0.7 * np.exp(-np.arange(30) / 4)
+    run = a_run(loss=[0.01] * 300, fit_error=error)
+    assert isinstance(worsening_metric.examine(run), NotExamined)

@@ -41,6 +41,7 @@ class Limits:
     ended: float = 0.01  # of the peak: the schedule has taken the rate away, which no new number cures
     checkpoint: int = 10  # steps: before that there is nothing to go back to
     scheduled: float = 0.9  # of the peak: a rate that ever was below it follows a schedule
+    largest_norm: float = 1e5  # of a gradient: healthy runs were seen up to there
     warmed: float = 0.5  # of the peak: a rate that begins below it warms up already
 
 
@@ -121,8 +122,8 @@ def go_back(run: Run, step: int) -> Advice:
 
 
 def clip_gradient(run: Run, at: float = 1.0) -> Advice:
-    """Clip the gradient norm, unless the run does so already."""
-    if run.series(CLIP_THRESHOLD.name).finite():
+    """Clip the gradient norm, unless the run does so already, or at what only an exploded gradient reaches."""
+    if run.series(CLIP_THRESHOLD.name).finite() or not at <= LIMITS.largest_norm:
         return NONE
     return Advice(
         f"Clip the gradient norm: clip_grad_norm_(model.parameters(), {number(one_digit(at))}).", CLIPPING, -1

@@ -40,6 +40,7 @@ from bedside.record.run import Run
 from bedside.record.vocabulary import EFFECTIVE_LR, LR, UPDATE_NORM
 from bedside.rules.advice import learning_rate
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import decay_outweighs_the_gradient
 from bedside.wording import number
 
 
@@ -75,5 +76,5 @@ def amplified_step(run: Run, limits: Limits) -> Iterator[Finding]:
         evidence={"ratio": length, "learning_rate": rate, "momentum": momentum, "times": times},
         series=[EFFECTIVE_LR.name, LR.name, UPDATE_NORM.name],
         could_also_be=("Gradients changed between backward() and step() by something other than clipping.",),
-        try_=("Compare weight decay times weight norm with the gradient norm: the larger one makes the step.",),
+        try_=(decay_outweighs_the_gradient(run) if times > 1 else "",),
     )

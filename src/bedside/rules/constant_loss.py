@@ -59,6 +59,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import BATCH_FINGERPRINT, GRAD_NORM
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import outputs_do_not_depend_on_the_input
 from bedside.wording import number
 
 
@@ -119,14 +120,14 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=[
             "NaN that the trainer writes as 0.0: log the loss before any filter."
             if value == 0.0
-            else "an output that is a constant (dead units, saturated softmax): compare predictions for two inputs.",
+            else outputs_do_not_depend_on_the_input(run),
             "labels that are all ignored: count those that are not, (labels != -100).sum().",
         ],
         try_=[
             "Look for .detach(), .item(), torch.no_grad() or numpy between the weights and the loss; loss.grad_fn must "
             "not be None.",
             "Count the labels of one batch that are not ignored.",
-            "Check that the loader returns another batch at each step.",
+            "" if run.has(BATCH_FINGERPRINT.name) else "Check that the loader returns another batch at each step.",
         ],
     )
 

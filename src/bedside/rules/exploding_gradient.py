@@ -87,6 +87,9 @@ class Burst:
     stop: int  # index after the last one
 
 
+_OTHER_BATCHES = "Batches of another kind that come now and then: look at the batch of one such step."
+
+
 @rule("GRD102", severity=Severity.ERROR, needs=[GRAD_NORM], limits=Limits())
 def exploding_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     norms = run.series(GRAD_NORM.name)
@@ -139,7 +142,7 @@ def _again_and_again(run: Run, norms: Series, usual: Values, limits: Limits) -> 
             confidence=0.85,
             evidence={"usual": calm, "wild": largest, "growth": largest / calm, "share": float(wild.mean())},
             series=[GRAD_NORM.name, LOSS.name, LR.name],
-            could_also_be=("Batches of another kind that come now and then: look at the batch of one such step.",),
+            could_also_be=(batch_was_unusual(run, first, otherwise=_OTHER_BATCHES),),
             try_=(
                 f"Clip at the norm that is usual: clip_grad_norm_(model.parameters(), {number(one_digit(calm))}).",
                 lower_learning_rate(run, first),

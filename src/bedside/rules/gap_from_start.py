@@ -57,6 +57,10 @@ class Limits:
     blind: float = 0.9  # of the level at which training began: nothing of what was learned arrives
 
 
+# Where evaluations were watched, evaluating-in-train-mode and inputs-differ say it where it is so.
+_CHECK_THE_EVALUATION = "Check that model.eval() is called, and that both sets get the same preprocessing."
+
+
 @rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     training = (run.series("eval_train/loss") or training_loss(run)).finite()
@@ -90,7 +94,7 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         ],
         try_=[
             "Run the evaluation code on the training data: if that is bad too, it is the code.",
-            "Check that model.eval() is called, and that both sets get the same preprocessing.",
+            "" if run.events_of("evaluation_input") else _CHECK_THE_EVALUATION,
         ],
     )
 

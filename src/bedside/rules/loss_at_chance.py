@@ -66,6 +66,7 @@ from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.advice import better_learning_rate
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import units_at_their_ends
 from bedside.wording import number
 
 SQUARED = {"mse", "reconstruction", "recon"}  # words of metrics that are mean squared errors
@@ -88,6 +89,11 @@ class Limits:
     visible: float = 0.01  # of their level: a fall of held-out errors that one can see
     speeding: float = 2.0  # times the fall before it: one that nears a constant is the slower, the nearer it is
     beside: float = 0.3  # of the variance above it: validation targets may vary a little more
+
+
+_SATURATED_AT_ONCE = (
+    "first steps so large that they saturated the network: start again with a tenth of the learning rate."
+)
 
 
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -128,7 +134,7 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[series.key, "lr", "grad_norm"],
         could_also_be=[
             "labels that do not belong to their inputs: train on 32 examples, which any network can learn by heart.",
-            "first steps so large that they saturated the network: start again with a tenth of the learning rate.",
+            _SATURATED_AT_ONCE if units_at_their_ends(run) else "",
         ],
         try_=[
             "Train on 32 examples until the loss is near zero; if it does not get there, it is the data or the loss.",

@@ -54,9 +54,14 @@ from bedside.record.run import Event, Run
 from bedside.record.vocabulary import LOSS, NONFINITE_ACTIVATIONS
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
-from bedside.rules.what_was_seen import weights_had_grown
+from bedside.rules.what_was_seen import largest_activation, weights_had_grown
 
 SHORT = "Use torch.autocast with dtype=torch.bfloat16, which has float32's range; with float16, use a GradScaler."
+# Products, sums and distances are finite wherever their inputs are, unless these have outgrown the type of number.
+WITHOUT_EDGE = frozenset(
+    {"Addmm", "Mm", "Bmm", "Baddbmm", "Addbmm", "Convolution", "Mul", "Add", "Sub", "Sum"}
+    | {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+)
 EDGE = "log, sqrt, division or exp at the edge of its domain: add 1e-8 or clamp"
 
 
@@ -90,6 +95,8 @@ def _from_origin(run: Run, born: Event, limits: Limits) -> Finding:
         message = f"{name}{_around(data)} made {what} out of finite inputs at {moment(run, born.step)}."
         operation = f"look at the operation {data['operation']}:" if data.get("operation") else "look for"
         advice = [f"In {data['class']}.forward, {operation} {EDGE}."]
+        if data.get("operation") in WITHOUT_EDGE:
+            advice = [largest_activation(run, born.step)]
         if "float16" in data.get("autocast", ()):
             message = f"{message[:-1]}, under autocast to float16, which ends at 65,504."
             advice = [SHORT]
@@ -122,7 +129,11 @@ def _in_the_loss(run: Run, born: Event, what: str) -> tuple[str, list[str]]:
         )
     return (
         f"The model's output was finite at {at}; {function} made {what} out of it.",
-        [f"In the loss, look for {EDGE}; prefer functions that take logits."],
+        [
+            largest_activation(run, born.step)
+            if what == "infinity" and data.get("function") in WITHOUT_EDGE
+            else f"In the loss, look for {EDGE}; prefer functions that take logits."
+        ],
     )
 
 

@@ -44,7 +44,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LOSS_SCALE, PARAM_NORM, SKIPPED
-from bedside.rules.advice import lower_learning_rate, moment, one_digit
+from bedside.rules.advice import clip_gradient, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import listed, number, percent
 
@@ -109,7 +109,7 @@ def _ended(run: Run, norms: Series, streak: int, limits: Limits) -> Finding:
     if grew or not before:
         try_.insert(0, smaller)
         if before:
-            try_.insert(1, f"Clip the gradient at its usual norm: clip_grad_norm_(…, {number(one_digit(usual))}).")
+            try_.insert(1, clip_gradient(run, at=usual))
     else:
         try_.append("Look for log, sqrt, division and exp of values that reach 0 or grow large; add 1e-8 or clamp.")
         try_.append(smaller)

@@ -42,6 +42,7 @@ from bedside.record.series import Values
 from bedside.record.vocabulary import GRAD_NORM, LOSS, LR
 from bedside.rules.advice import lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import batches_take_turns
 from bedside.wording import number
 
 
@@ -80,7 +81,7 @@ def oscillating_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         confidence=0.7,
         evidence={"low": low, "high": high, "correlation": float(np.median(correlation))},
         series=[GRAD_NORM.name, LOSS.name, LR.name],
-        could_also_be=("Two kinds of batches that take turns: print what the even and the odd batches hold.",),
+        could_also_be=(batches_take_turns(run),),
         try_=(lower_learning_rate(run, norms.last_step, 3.0),),
     )
 

@@ -46,6 +46,7 @@ from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.lasting_rise import lasting_rise
 from bedside.analysis.losses import training_loss, validation_losses, validation_metrics
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
+from bedside.analysis.optimizers import weight_decay
 from bedside.analysis.statistics import how_sure, lowest_reading, outline
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
@@ -68,10 +69,6 @@ class Limits:
 
 
 FEW_SAMPLES = "a few samples with very large losses: look at the ten worst of the validation set."
-LESS_SURE = (
-    Advice("Label smoothing of 0.1, or twice the weight decay.", REGULARISATION, 1),
-    "Fit a temperature on the validation set after training.",
-)
 
 
 @rule("GEN105", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -109,9 +106,18 @@ def overconfident(run: Run, limits: Limits) -> Iterator[Finding]:
             evidence={"best": best, "now": curve.now, "metric": outline(metric).now},
             series=[series.key, metric.key, training.key],
             could_also_be=[FEW_SAMPLES],
-            try_=[f"Keep the checkpoint of {moment(run, step)} if probabilities matter.", *LESS_SURE],
+            try_=[f"Keep the checkpoint of {moment(run, step)} if probabilities matter.", *_less_sure(run)],
         )
         return
+
+
+def _less_sure(run: Run) -> tuple[str, ...]:
+    decay = weight_decay(run)
+    twice = "" if decay == 0 else ", or twice the weight decay" + (f" ({number(2 * decay)})" if decay > 0 else "")
+    return (
+        Advice(f"Label smoothing of 0.1{twice}.", REGULARISATION, 1),
+        "Fit a temperature on the validation set after training.",
+    )
 
 
 def _surer_than_right(run: Run, series: Series, training: Series, limits: Limits) -> Finding | None:
@@ -139,7 +145,10 @@ def _surer_than_right(run: Run, series: Series, training: Series, limits: Limits
             "held-out data prepared in another way: evaluate training data with the same code.",
             FEW_SAMPLES,
         ],
-        try_=["Evaluate some training data with the evaluation code: the loss must be that of training.", *LESS_SURE],
+        try_=[
+            "Evaluate some training data with the evaluation code: the loss must be that of training.",
+            *_less_sure(run),
+        ],
     )
 
 

@@ -54,6 +54,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM, RELATIVE_UPDATE
 from bedside.rules.advice import WEIGHT_DECAY, lower_learning_rate, moment
 from bedside.rules.base import rule
+from bedside.rules.what_was_seen import units_at_their_ends
 from bedside.wording import number
 
 
@@ -104,9 +105,7 @@ def runaway_weights(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"growth": growth, "norm_before": before, "norm_now": after, "faster_and_faster": faster},
         series=[PARAM_NORM.name, GRAD_NORM.name, LOSS.name],
-        could_also_be=(
-            "Units driven into saturation, where the gradient no longer holds the weights back: record activations.",
-        ),
+        could_also_be=(units_at_their_ends(run),),
         try_=(
             lower_learning_rate(run, first),
             Advice(
@@ -126,7 +125,8 @@ def _multiplied(run: Run, limits: Limits) -> Finding | None:
     neighbours = np.flatnonzero((np.diff(norms.steps[at]) == 1) & (after[:-1] > 0))
     if len(neighbours) < limits.readings or len(optimizers(run)) > 1:
         return None
-    growth, moved = after[neighbours + 1] / after[neighbours] - 1, length[neighbours + 1]
+    times = after[neighbours + 1] / after[neighbours]
+    growth, moved = times - 1, length[neighbours + 1] * times  # a step is recorded as a share of the weights it made
     pace, most = float(np.median(growth)), float(np.median(moved))
     first, now = float(after[neighbours[0]]), float(after[-1])
     steadily = float(np.mean(growth > limits.by_others * moved)) >= limits.mostly

@@ -70,6 +70,10 @@ class Limits:
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
 
 
+# Of a watched run, whose parameters are known, uncovered-parameter and dead-layer say it where it is so.
+_CHECK_THE_OPTIMIZER = "Check that the optimizer holds the model's parameters, and that their gradients are not zero."
+
+
 @rule("LOS103", severity=Severity.WARNING, needs=[], limits=Limits())
 def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     series = loss_to_fall(run, limits.fewest)
@@ -131,7 +135,7 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=[
             lower_learning_rate(run, series.first_step) if worse else raise_learning_rate(run, series.last_step),
             "Train on one batch only, with a learning rate of 1e-3 for Adam: it must go to zero within minutes.",
-            "Check that the optimizer holds the model's parameters, and that their gradients are not zero.",
+            "" if run.parameters else _CHECK_THE_OPTIMIZER,
         ],
     )
 

@@ -39,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.leaf_modules import leaves, places
+from bedside.analysis.optimizers import optimizers
 from bedside.analysis.windows import second_half
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -47,6 +48,8 @@ from bedside.record.vocabulary import GRAD_NORM, LR, PARAM_NORM, UPDATE_NORM
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
 from bedside.wording import listed, number
+
+HALF = frozenset({"float16", "bfloat16"})
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,15 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     uncovered = {p.owner for p in run.parameters if not p.in_optimizer}
     least = _least(run, limits)
+    plain = all(str(each.get("name", "")).lower() == "sgd" for each in optimizers(run)) and bool(optimizers(run))
+    rate = run.series(LR.name).finite().median()  # SGD steps by this times the gradient: next to none for next to none
     run.of(GRAD_NORM.name)  # in one go, not module by module
     still = []
     for series in layers:
         later = second_half(series).values
         gradient = run.series(GRAD_NORM.name, series.owner).finite()
-        fed = len(gradient) > 0 and gradient.median(len(series) // 2) > 0
+        now = gradient.median(len(series) // 2) if gradient else 0.0
+        fed = now > 0 and not (plain and rate * now <= least.get(series.owner, 0.0))
         if fed and series.owner not in uncovered and np.mean(later <= least.get(series.owner, 0.0)) >= limits.always:
             still.append(series)
     if not still or len(still) == len(layers):
@@ -100,7 +106,7 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             f"Give the parameter group that holds `{where[0]}` a learning rate: {_rates(run)}."
             if frozen_group
             else f"Find what puts `{where[0]}` back after each step: the groups' learning rates are {_rates(run)}.",
-            "Keep the weights in float32: half precision rounds small steps away.",
+            "Keep the weights in float32: half precision rounds small steps away." if _short(run, where) else "",
         ),
         severity=Severity.NOTE if frozen_group else Severity.WARNING,
     )
@@ -110,6 +116,11 @@ def _rates(run: Run) -> str:
     """The last learning rate of every parameter group."""
     groups = [series for series in run.of(LR.name) if series] or [run.series(LR.name)]
     return listed((number(series.last) for series in groups if series), 6) or "not recorded"
+
+
+def _short(run: Run, where: list[str]) -> bool:
+    """Whether weights of these modules are kept in a type of 16 bits."""
+    return any(p.dtype in HALF and p.owner.startswith(tuple(where)) for p in run.parameters)
 
 
 def _least(run: Run, limits: Limits) -> dict[str, float]:

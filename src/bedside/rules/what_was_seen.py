@@ -17,9 +17,13 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import training_loss
+from bedside.analysis.optimizers import weight_decay
+from bedside.finding import Advice
 from bedside.record.run import Run
 from bedside.record.vocabulary import (
     ACTIVATION_MAX,
@@ -27,14 +31,17 @@ from bedside.record.vocabulary import (
     BATCH_VARIATION,
     DEAD_FRACTION,
     GRAD_NORM,
+    GRAD_NORM_CLIPPED,
     INPUT_MAX,
     INPUT_MEAN,
+    INPUT_RMS,
     INPUT_STD,
     LR,
     MICRO_BATCHES,
     PARAM_NORM,
     SATURATED_FRACTION,
 )
+from bedside.rules.advice import WEIGHT_DECAY
 from bedside.wording import number, percent
 
 
@@ -54,6 +61,9 @@ class Limits:
     alike: float = 0.01  # between samples, as in collapsed-activations
     last: int = 20  # readings that make "now"
     unusual: float = 3.0  # times the usual input: an ordinary batch stays below
+    far: float = 256.0  # an output: the product of two such is as much as float16 can hold
+    turns: float = 2.0  # times the spread of either kind: batches that take turns differ by more
+    pairs: int = 10  # batches of each kind that are compared
 
 
 LIMITS = Limits()
@@ -181,10 +191,12 @@ def outputs_do_not_depend_on_the_input(run: Run) -> str:
 
 
 def largest_activation(run: Run, step: int) -> str:
-    largest = {s.owner: near.last for s in leaves(run, ACTIVATION_MAX) if (near := s.before(step + 1).tail(1))}
+    largest = {s.owner: near.last for s in leaves(run, ACTIVATION_MAX) if (near := s.before(step + 1).finite())}
     if not largest:
         return f"Find the overflow: the layer with the largest output at step {step}."
-    worst = max(largest, key=lambda owner: largest[owner] if math.isfinite(largest[owner]) else math.inf)
+    worst = max(largest, key=lambda owner: largest[owner])
+    if largest[worst] < LIMITS.far:
+        return ""
     return f"The largest output was that of `{worst}`, {number(largest[worst])}: keep it in float32, or scale it down."
 
 
@@ -197,3 +209,34 @@ def batch_was_unusual(run: Run, step: int, otherwise: str) -> str:
     if there.last < LIMITS.unusual * usual:
         return ""
     return f"A bad batch: its largest input was {number(there.last)}, usually {number(usual)}."
+
+
+def batches_take_turns(run: Run) -> str:
+    """Whether inputs of even and of odd steps are of two kinds."""
+    sizes = run.series(INPUT_RMS.name).finite()
+    even, odd = (sizes.values[sizes.steps % 2 == turn][-LIMITS.last :] for turn in (0, 1))
+    if min(len(even), len(odd)) < LIMITS.pairs:
+        return "Two kinds of batches that take turns: print what the even and the odd batches hold."
+    ours, theirs = float(np.median(even)), float(np.median(odd))
+    spread = max(float(np.median(np.abs(even - ours))), float(np.median(np.abs(odd - theirs))))
+    if abs(ours - theirs) <= LIMITS.turns * spread:
+        return ""
+    return (
+        f"Two kinds of batches take turns: inputs of even steps are {number(ours)} large, of odd ones {number(theirs)}."
+    )
+
+
+def decay_outweighs_the_gradient(run: Run) -> str:
+    """What lengthens a step of SGD, as a thing to do."""
+    decay, weights = weight_decay(run), run.series(PARAM_NORM.name).median()
+    gradient = run.series(GRAD_NORM_CLIPPED.name).median()
+    pull = decay * weights
+    if not (math.isfinite(pull) and math.isfinite(gradient)):
+        return "Compare weight decay times weight norm with the gradient norm: the larger one makes the step."
+    if pull <= gradient:
+        return ""
+    text = (
+        f"Lower the weight decay: {number(decay)} times weights of {number(weights)} makes {number(pull, 2)} of each "
+        f"step, the gradient {number(gradient, 2)}."
+    )
+    return Advice(text, WEIGHT_DECAY, -1)

@@ -38,7 +38,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import is_accuracy
 from bedside.analysis.losses import is_reward
 from bedside.analysis.statistics import outline
 from bedside.errors import NotEnough
@@ -46,6 +45,7 @@ from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up, is_loss
 from bedside.record.run import Run
 from bedside.record.series import Series
+from bedside.record.vocabulary import FIT_ERROR
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -64,7 +64,8 @@ class Limits:
 
 @rule("GEN113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
 def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
-    known = [run.series(vital).finite() for vital in run.vitals if goes_up(vital) is not None and not is_loss(vital)]
+    named = [vital for vital in run.vitals if vital != FIT_ERROR.name and goes_up(vital) is not None]
+    known = [run.series(vital).finite() for vital in named if not is_loss(vital)]
     long = [series for series in known if len(series) >= limits.fewest]
     if not any(goes_up(series.vital) for series in long):  # an error alone may grow with what is asked
         long = [series for series in long if series.vital.startswith("val/")]
@@ -84,9 +85,9 @@ def worsening_metric(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[series.key, "loss"],
         could_also_be=["a task that gets harder on the way: a curriculum, opponents that learn as well."],
         try_=[
-            ""
-            if is_accuracy(series.vital)
-            else "Check the sign of the loss: a policy gradient descends on -(log_prob * advantage).mean().",
+            "Check the sign of the loss: a policy gradient descends on -(log_prob * advantage).mean()."
+            if is_reward(series.vital)
+            else "",
             f"Compute {series.key} by hand for one batch or episode, before and after some steps.",
         ],
     )
