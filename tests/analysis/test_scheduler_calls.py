@@ -22,6 +22,7 @@ def test_knows_when_a_decay_without_an_end_has_taken_the_rate_away():
     assert calls(gamma=0.1, step_size=30).lasts == 90
     assert calls(gamma=0.9).lasts == 66
     assert calls(gamma=0.1, milestones=[4, 8, 12]).lasts == 12
+    assert calls(gamma=0.1, milestones=[4, 7]).lasts == 7
     assert calls(gamma=0.5, milestones=[100, 200]).lasts == 0  # a quarter of the rate is left for good
     assert calls(gamma=1.0).lasts == 0
 

@@ -31,3 +31,12 @@ def test_says_so_when_the_run_is_short_or_no_autoencoder():
     assert isinstance(collapsed_reconstruction.examine(a_run(loss=0.1)), NotExamined)
     short = a_run(steps=10, loss=0.1, reconstruction_variation=[0.02] * 10)
     assert isinstance(collapsed_reconstruction.examine(short), NotExamined)
+
+
+def test_a_short_run_that_was_read_at_its_first_steps_and_seldom_later_is_judged():
+    seldom = np.full(330, np.nan)
+    seldom[:22], seldom[[100, 200, 300]] = 0.18, [0.13, 0.11, 0.10]
+    [found] = collapsed_reconstruction.check(a_run(loss=0.1, reconstruction_variation=seldom))
+    assert "by 11 % of what the samples do" in found.message
+    seldom[[100, 200, 300]] = [0.13, np.nan, 0.10]
+    assert isinstance(collapsed_reconstruction.examine(a_run(reconstruction_variation=seldom)), NotExamined)

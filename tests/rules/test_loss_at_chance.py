@@ -177,3 +177,12 @@ def test_the_commonest_class_named_whatever_is_asked(loss, speaks):
 def test_an_accuracy_that_moved_at_first_is_not_one_answer():
     flat = 0.53 + 0.002 * np.random.default_rng(0).standard_normal(40)
     assert loss_at_chance.check(a_run(loss=flat, val_loss=flat, val_accuracy=[0.70] * 2 + [0.7812] * 38)) == []
+
+
+@pytest.mark.parametrize(("held_out", "speaks"), [(0.34, True), (0.26, False)])
+def test_the_commonest_class_is_no_success_though_training_memorises(held_out, speaks):
+    """The number of classes is known; nine of ten samples are of one, and 0.31 knows no more than that."""
+    training = np.linspace(0.5, 0.25, 200) + 0.08 * np.random.default_rng(0).standard_normal(200)
+    evaluations = held_out + 0.005 * np.random.default_rng(1).standard_normal(10)
+    run = a_run(loss=training, val_loss=evaluations, val_accuracy=[0.9067] * 10, config={"classes": 2})
+    assert [found.name for found in loss_at_chance.check(run)] == ["loss-at-chance"] * speaks

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import Severity
 from bedside.rules.schedule_ended_early import schedule_ended_early
@@ -105,3 +106,14 @@ def test_stays_silent_when_a_cosine_per_epoch_ends_at_its_floor():
     made = {"name": "CosineAnnealingLR", "total": 19, "stepped": 20, "optimizer_steps": 600}
     run = a_run(loss=[1.0] * 600, lr=0.1 * np.repeat(epochs, 30), config={"schedulers": [made]})
     assert not schedule_ended_early.check(run)
+
+
+@pytest.mark.parametrize(
+    ("floor", "fall", "severity"),
+    [(0.04, 0.9, Severity.WARNING), (0.06, 0.9, Severity.NOTE), (0.04, 1.0, Severity.NOTE)],
+)
+def test_a_low_floor_for_most_of_the_run_is_a_warning_while_the_loss_still_falls(floor, fall, severity):
+    loss = np.geomspace(2.0, 2.0 * fall, 400) + 0.001 * np.random.default_rng(0).standard_normal(400)
+    rate = np.r_[np.linspace(1.0, floor, 100), np.full(300, floor)] * 1e-2
+    [found] = schedule_ended_early.check(a_run(loss=loss, lr=rate))
+    assert found.severity == severity

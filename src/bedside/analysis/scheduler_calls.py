@@ -78,7 +78,8 @@ def _until_it_is_gone(scheduler: Mapping[str, Any]) -> int:
     if not isinstance(gamma, (int, float)) or not 0 < gamma < 1:
         return 0
     if isinstance(milestones, list) and milestones:
-        return int(milestones[-1]) if gamma ** len(milestones) <= LIMITS.little else 0
+        left = round(gamma ** len(milestones), 9)  # 0.1 squared is a little more than 0.01
+        return int(milestones[-1]) if left <= LIMITS.little else 0
     drops = math.ceil(math.log(NOTHING) / math.log(gamma))
     return int(scheduler.get("step_size") or 1) * drops
 

@@ -42,7 +42,7 @@ from bedside.wording import percent
 
 @dataclass(frozen=True)
 class Limits:
-    window: int = 20  # readings of the number that is shown
+    window: int = 3  # readings of the number that is shown: a short run has no more of them late in it
 
 
 @rule("ACT107", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits(), preview_since="0.1")

@@ -16,11 +16,11 @@ the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. 
 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss
 did not begin far above (`start`), and it is a note unless a metric stays near zero as well. Where evaluations are few,
 or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a loss of about ln K that was
-never `lower`, or the very same accuracy again and again beside a loss that has stopped falling and that a network which
-always gives this answer has at least (where it is right more often than not: which also knows how often). A training
-loss that is no better but too restless to have settled is judged by its evaluations: `evaluations` of them, none below
-chance, and no accuracy above it by `better`. Where training does come below chance and validation does not, that is
-nothing-generalises.
+never `lower`, or the very same accuracy again and again beside a held-out loss that has stopped falling and that a
+network which always gives this answer has at least (where it is right more often than not: which also knows how often).
+A training loss that is no better but too restless to have settled is judged by its evaluations: `evaluations` of them,
+none below chance, and no accuracy above it by `better`. Where training does come below chance and validation does not,
+that is nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
@@ -54,7 +54,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.accuracy_and_loss import accuracies, guess_level, guessed_classes
+from bedside.analysis.accuracy_and_loss import accuracies, calibrated, guess_level, guessed_classes
 from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
@@ -88,7 +88,7 @@ class Limits:
     under_way: float = 0.1  # of their first level: held-out errors that fell by more are on their way
     visible: float = 0.01  # of their level: a fall of held-out errors that one can see
     speeding: float = 2.0  # times the fall before it: one that nears a constant is the slower, the nearer it is
-    beside: float = 0.3  # of the variance above it: validation targets may vary a little more
+    beside: float = 0.3  # of the variance, or of the entropy, above it: validation targets may vary a little more
 
 
 _SATURATED_AT_ONCE = (
@@ -153,10 +153,19 @@ def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
     right = [each for each in accuracies(run) if len(each) >= limits.evaluations]
     late, curve = series.tail(-(-len(series) // 2)), outline(series)
     now = late.median()
-    if not right or warming_up(run) or known_chance(run.config) is not None:
+    if not right or warming_up(run):
         return
-    classes, same = guessed_classes(right, now), one_answer(run) or only_frequencies(run, now)
+    known = known_chance(run.config)  # then the level itself tells, but for how frequent the classes are
+    classes = 0 if known else guessed_classes(right, now)
+    same = not known and one_answer(run)
+    held_out = run.series("val/loss").finite()
+    if not (classes or same) and len(held_out) >= limits.evaluations:  # of the very answers that are counted
+        series, late = held_out, held_out.tail(-(-len(held_out) // 2))
+        curve, now = outline(series), late.median()
+    same = same or only_frequencies(run, now)
     usual = max(float(np.median(each.values)) for each in right)
+    if known and now > (1 + limits.beside) * calibrated(usual, max(known.classes, 2)):
+        return  # worse than whoever knows the frequencies: something else is wrong
     if classes and curve.best >= (1 - limits.lower) * math.log(classes):
         level = f"the level of a blind guess among {classes:,} classes (ln {classes:,} = {math.log(classes):.3f})"
         said = f"{level}, and {right[0].key} is {number(usual)}"

@@ -14,8 +14,9 @@ planned, when the plan is known) come after that. `still` of them are enough whe
 and left a rate of zero. Where the calls of the scheduler were counted, it is over when it was called as often as it was
 built for, whatever rate it rests at, as long as that is less than `rest` of the peak. PyTorch's cosine without restarts
 does not rest at its end but comes back up: when the scheduler is known to be that one, a rate that was below `low` of
-its peak and rises again by `up` is the same mistake. A log whose rate rests at a floor above that for `long` of the run
-gets a note.
+its peak and rises again by `up` is the same mistake. A rate that rests at a floor above that for `long` of the run is a
+note; it is a warning where that is `most` of the run, the floor is `floor` of the peak or less, and the training loss
+still fell all the while.
 
 ## When it is wrong
 A deliberate cool-down in which only statistics are collected (batch norm). The schedule of averaged weights (SWA),
@@ -45,6 +46,7 @@ import numpy as np
 
 from bedside.analysis.schedule import Schedule, planned_steps, read_schedule, schedulers
 from bedside.analysis.scheduler_calls import Calls, scheduler_calls, weights_are_averaged
+from bedside.analysis.statistics import trend
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -63,6 +65,8 @@ class Limits:
     up: float = 0.03  # of the peak: a cosine is back there a ninth past its end, which no rounding of epochs explains
     rest: float = 0.5  # of the peak: a warm-up ends at its peak, and a decay that only halved the rate did little harm
     long: float = 0.5  # of the run, at a floor that nothing but the curve tells of: recipes keep one for a tenth
+    most: float = 2 / 3  # of the run, at a floor: no recipe decays for a third of its steps and trains on for two
+    floor: float = 0.05  # of the peak: below what recipes keep to train on with, a tenth
     readings: int = 20  # of the learning rate, and as many steps at rest
 
 
@@ -144,16 +148,18 @@ def _rests(run: Run, schedule: Schedule, over: Calls) -> Finding:
 
 
 def _long_at_a_floor(run: Run, schedule: Schedule, limits: Limits) -> Iterator[Finding]:
-    """A note for a rate that came down by degrees and has rested since, at a floor that may be meant so."""
+    """A rate that came down by degrees and has rested since, at a floor that may be meant so."""
     rates, resting = schedule.rates, min(schedule.resting, len(schedule.rates) - 1)
     rested = 1 - (int(rates.steps[resting]) - rates.first_step) / max(1, rates.last_step - rates.first_step)
     down = rates.last <= limits.rest * schedule.peak and schedule.levels(schedule.warm, resting + 1) > 5
     if rested < limits.long or not down or len(rates) - resting < limits.readings:
         return
+    low = rested >= limits.most and rates.last <= limits.floor * schedule.peak
+    harmful = low and trend(run.loss.finite().since(int(rates.steps[resting]))).falling
     yield schedule_ended_early.finding(
         f"The learning rate came to rest at {number(rates.last)} at {moment(run, int(rates.steps[resting]))}, and "
-        f"{percent(rested)} of the run followed.",
-        severity=Severity.NOTE,
+        f"{percent(rested)} of the run followed{', in which the loss still fell' if harmful else ''}.",
+        severity=None if harmful else Severity.NOTE,
         first_step=int(rates.steps[resting]),
         last_step=rates.last_step,
         confidence=0.6,

@@ -130,3 +130,18 @@ def test_a_table_of_similarities_may_be_normalised_both_ways(tmp_path):
     square = lambda table: -torch.log(table.softmax(0)[torch.arange(5), LABELS]).mean()  # noqa: E731
     assert seen(by_hand(1), tmp_path) == []
     assert seen(square, tmp_path / "square", outputs=5) == []
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_a_loss_that_only_the_log_is_made_of_is_nobodys_fault(tmp_path, gradients):
+    def logged_beside(scores):
+        with torch.set_grad_enabled(gradients):
+            F.nll_loss(scores, LABELS)
+        return F.mse_loss(scores, SPREAD)
+
+    assert seen(logged_beside, tmp_path) == []
+
+
+def test_a_loss_whose_parts_are_added_up_is_judged_by_each(tmp_path):
+    both = seen(lambda scores: F.mse_loss(scores, SPREAD) + 0.1 * F.nll_loss(scores, LABELS), tmp_path)
+    assert both == [("nll_loss", "linear layer")]

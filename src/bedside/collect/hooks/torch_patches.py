@@ -213,7 +213,8 @@ def _scaler_step(original: Any) -> Any:
 
 def _loss(name: str, original: Any) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if not (is_compiling() or is_transformed()) and not (COPIES_RUN and get_ident() in COPIES_RUN):
+        unseen = is_compiling() or is_transformed() or (COPIES_RUN and get_ident() in COPIES_RUN)
+        if not (unseen or _only_measures(args)):
             for fast_path in _only_fast_path:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
@@ -223,6 +224,11 @@ def _loss(name: str, original: Any) -> Any:
         return original(*args, **kwargs)
 
     return loss
+
+
+def _only_measures(args: tuple[Any, ...]) -> bool:
+    """Whether training outputs are given to a loss function for the log alone: no gradient will come from there."""
+    return not torch.is_grad_enabled() and bool(args) and isinstance(args[0], torch.Tensor) and args[0].requires_grad
 
 
 def prediction_and_target(input: Any = None, target: Any = None, *rest: Any, **named: Any) -> tuple[Any, Any]:

@@ -1,7 +1,8 @@
 """What the loss function was given: the graph of the first predictions shows which operation made them.
 
 `cross_entropy` takes a softmax itself, `nll_loss`, `ctc_loss` and `kl_div` want logarithms; none of them can tell that
-it was given something else. The last operation before the loss, apart from those that only reshape, shows it. A loss of
+it was given something else. The last operation before the loss, apart from those that only reshape, shows it; the
+backward pass must come through that very call, which may have been made for the log alone. A loss of
 counts or rates takes the exponential of its input itself: where that input is an exponential already, the graph has one
 upon the other. And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of
 bare scores may be zero and of either sign.
@@ -36,8 +37,16 @@ UNWANTED = {
     "kl_div": PROBABILITIES,
     "ctc_loss": PROBABILITIES | SCORES,
 }
+# The node that a call leaves in the graph of the loss; what is made of several common ones cannot be told by it.
+LEAVES = {
+    "cross_entropy": "LogSoftmaxBackward",
+    "log_softmax": "LogSoftmaxBackward",
+    "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward",
+    "nll_loss": "NllLoss",
+    "ctc_loss": "CtcLossBackward",
+}
 
-
+MAX_NODES = 2000  # of a graph in which the node is looked for: in a larger one it is taken to be there
 NEAR = 8  # nodes between the loss and what it is made of: mean, difference, weights, division
 WIDEST = 64  # nodes at one distance: beyond, it is no longer the loss but the model
 
@@ -51,6 +60,7 @@ class LossInputs(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         self._looked: dict[str, int] = {}
+        self._suspected: list[Event] = []  # until a backward pass comes through the call
         self._news: list[Event] = []
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
@@ -67,9 +77,12 @@ class LossInputs(Collector):
         if made_by:
             self._looked[function] = MAX_LOOKS
             facts = {"function": given_to, "made_by": made_by}
-            self._news.append(Event(self.context.step, "loss_input", facts, time.time()))
+            self._suspected.append(Event(self.context.step, "loss_input", facts, time.time()))
 
     def backward_begins(self, tensors: Any, losses: Sequence[float | Tensor]) -> None:
+        for each in [event for event in self._suspected if comes_through(tensors, LEAVES.get(event.data["function"]))]:
+            self._suspected.remove(each)
+            self._news.append(each)
         looked = self._looked.get("graph", 0)
         if looked >= MAX_LOOKS:
             return
@@ -95,6 +108,30 @@ class LossInputs(Collector):
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
         return news
+
+
+def comes_through(losses: Any, name: str | None) -> bool:
+    """Whether the graph of a loss has a node of this name, as far as it is looked at; True where none is known.
+
+    >>> import torch
+    >>> scores, labels = torch.zeros(5, 3, requires_grad=True), torch.tensor([0, 2, 1, 0, 2])
+    >>> loss = torch.nn.functional.mse_loss(scores, torch.ones(5, 3))
+    >>> comes_through(loss, "NllLoss"), comes_through(loss, "MseLoss"), comes_through(loss, None)
+    (False, True, True)
+    """
+    roots = [losses] if isinstance(losses, Tensor) else losses if isinstance(losses, Sequence) else []
+    waiting = [each.grad_fn for each in roots if isinstance(each, Tensor) and each.grad_fn is not None]
+    if name is None or not waiting:
+        return True
+    seen = set(waiting)
+    while waiting:
+        node = waiting.pop(0)
+        if str(node.name()).startswith(name) or len(seen) > MAX_NODES:
+            return True
+        following = {each for each, _ in node.next_functions if each is not None} - seen
+        seen |= following
+        waiting += following
+    return False
 
 
 def maker(tensor: Tensor) -> str:
