@@ -186,3 +186,15 @@ def test_the_commonest_class_is_no_success_though_training_memorises(held_out, s
     evaluations = held_out + 0.005 * np.random.default_rng(1).standard_normal(10)
     run = a_run(loss=training, val_loss=evaluations, val_accuracy=[0.9067] * 10, config={"classes": 2})
     assert [found.name for found in loss_at_chance.check(run)] == ["loss-at-chance"] * speaks
+
+
+@pytest.mark.parametrize(("last", "speaks"), [(0.0178, True), (0.0168, False)])
+def test_a_training_loss_that_was_divided_is_judged_by_how_it_moved(last, speaks):
+    run = a_run(
+        loss=np.geomspace(0.018, last, 200),
+        val_loss=np.linspace(2.30, 2.26, 8),
+        val_accuracy=np.linspace(0.1, 0.35, 8),
+        config={"classes": 10},
+        finished=True,
+    )
+    assert bool(loss_at_chance.check(run)) is speaks

@@ -1,4 +1,4 @@
-from bedside.finding import NotExamined
+from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event
 from bedside.rules.mismatched_loss import mismatched_loss
 from bedside.testing import a_run
@@ -83,3 +83,10 @@ def test_says_that_probabilities_over_the_batch_are_no_answers():
     [found] = mismatched_loss.check(seen(function="probabilities", made_by="softmax over dimension 0"))
     assert "a sample's answer depends on the others of its batch" in found.message
     assert "dim=1" in found.try_[0]
+
+
+def test_several_classes_at_once_are_a_warning():
+    [found] = mismatched_loss.check(seen(function="class_targets", made_by="several classes"))
+    assert found.severity == Severity.WARNING
+    assert "cross_entropy takes one class for each sample" in found.message
+    assert "binary_cross_entropy_with_logits" in found.try_[0]

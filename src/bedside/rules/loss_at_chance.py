@@ -10,17 +10,18 @@ nothing (all zero, wrongly normalised), the output is saturated, or the learning
 its first steps.
 
 ## How it decides
-Over the last third the loss is within two percent (or its noise) of the chance level computed from the run's
-configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is inferred where
-the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln
-2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss
-did not begin far above (`start`), and it is a note unless a metric stays near zero as well. Where evaluations are few,
-or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a loss of about ln K that was
-never `lower`, or the very same accuracy again and again beside a held-out loss that has stopped falling and that a
-network which always gives this answer has at least (where it is right more often than not: which also knows how often).
-A training loss that is no better but too restless to have settled is judged by its evaluations: `evaluations` of them,
-none below chance, and no accuracy above it by `better`. Where training does come below chance and validation does not,
-that is nothing-generalises.
+Over the last third the loss is within two percent (or its noise) of the chance level computed from
+the run's configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is
+inferred where the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy,
+familiar values (ln 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third
+digit, only if the loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well.
+Where evaluations are few, or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a
+loss of about ln K that was never `lower`, or the very same accuracy again and again beside a held-out loss that has
+stopped falling and that a network which always gives this answer has at least (where it is right more often than not:
+which also knows how often). A training loss that is no better but too restless to have settled is judged by its
+evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. One that is divided by
+something, and has not come down by `lower` of its own start, is no better when the run has ended. Where training does
+come below chance and validation does not, that is nothing-generalises.
 
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
@@ -206,7 +207,13 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
     if chance is None or chance.classes < 2 or len(held_out) < limits.evaluations:
         return
     accuracy, guess = run.series("val/accuracy").finite(), 1 / chance.classes
-    if min(float(held_out.values.min()), outline(series).now) < (1 - limits.lower) * chance.level or not accuracy:
+    if float(held_out.values.min()) < (1 - limits.lower) * chance.level:
+        return
+    curve = outline(series)
+    if curve.now < (1 - limits.lower) * chance.level:
+        yield from _flat_on_its_own_scale(run, series, chance, limits)
+        return
+    if not accuracy:
         return
     best = float(accuracy.values.max())
     if best > guess + limits.better * (1 - guess):
@@ -223,6 +230,27 @@ def _never_better(run: Run, series: Series, limits: Limits) -> Iterator[Finding]
         try_=[
             "Print a few inputs with their labels, as the network gets them.",
             better_learning_rate(run, series.first_step),
+        ],
+    )
+
+
+def _flat_on_its_own_scale(run: Run, series: Series, chance: Chance, limits: Limits) -> Iterator[Finding]:
+    """The training loss is divided by something, so that its level tells nothing; but it has hardly moved."""
+    curve, held_out = outline(series), run.series("val/loss").finite()
+    if not run.finished or curve.best < (1 - limits.lower) * curve.start or curve.start > chance.level:
+        return
+    yield loss_at_chance.finding(
+        f"val/loss was never clearly below the level of a blind guess ({chance}), and the {called(series)} hardly "
+        f"moved: from {number(curve.start)} to {number(curve.now)}.",
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=0.8,
+        evidence={"lowest": float(held_out.values.min()), "chance": chance.level, "known": True},
+        series=["val/loss", series.key, "lr"],
+        could_also_be=["labels that do not belong to their inputs: train on 32 examples, which any network can learn."],
+        try_=[
+            better_learning_rate(run, series.first_step),
+            "See what the loss is divided by: a mean that is divided by the batch size again is a smaller step.",
         ],
     )
 

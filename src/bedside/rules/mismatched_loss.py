@@ -6,8 +6,8 @@ The operation that made the prediction, in front of a loss function that does no
 all before `nll_loss` and `ctc_loss`, a softmax before `kl_div`, and an exponential before a loss that takes the
 exponential itself, as `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as
 a Dice loss does where the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the
-classes. A CTC loss among whose targets is its own blank. A policy gradient whose advantage still hangs on the network
-that estimates values.
+classes. A `cross_entropy` whose targets are several classes at once. A CTC loss among whose targets is its own blank. A
+policy gradient whose advantage still hangs on the network that estimates values.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
@@ -65,6 +65,7 @@ TAKES = {
     "division": "a sum of what is never negative",
     "probabilities": "probabilities that add up to one over the classes of each sample",
     "ctc_targets": "targets without the blank",
+    "class_targets": "one class for each sample, or shares that add up to one",
     "policy_gradient": "an advantage without a gradient",
 }
 # What the function is called in a sentence, where it has no name of its own.
@@ -73,6 +74,7 @@ CALLED = {
     "division": "The division in the loss",
     "probabilities": "The likelihood in the loss",
     "ctc_targets": "ctc_loss",
+    "class_targets": "cross_entropy",
     "policy_gradient": "The policy gradient",
 }
 
@@ -91,6 +93,7 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         yield mismatched_loss.finding(
             f"{CALLED.get(function, function)} takes {TAKES[function]} and is given "
             f"{_given(function, made_by)}: {_meaning(run, function, made_by)}.",
+            severity=Severity.WARNING if function == "class_targets" else None,  # the order of the answers may be right
             first_step=event.step,
             last_step=max(event.step, run.steps - 1),
             confidence=0.95,
@@ -104,6 +107,8 @@ def mismatched_loss(run: Run, limits: Limits) -> Iterator[Finding]:
 def _given(function: str, made_by: str) -> str:
     if function == "ctc_targets":
         return f"the {made_by} among them"
+    if function == "class_targets":
+        return f"{made_by} at once, each as a one"
     if function == "policy_gradient":
         return f"one that still hangs on the {made_by}"
     return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
@@ -123,6 +128,8 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
         return "a sample's answer depends on the others of its batch, and alone it is always certain"
     if function == "division":
         return "scores of either sign add up to anything, zero too, and the loss has no lower end"
+    if function == "class_targets":
+        return "they have one whole to divide among them, and no two can be certain"
     if function == "ctc_targets":
         return "a symbol that is also the silence can be neither learned nor read, and the loss may fall below zero"
     if function == "policy_gradient":
@@ -141,6 +148,8 @@ def _remedy(function: str, made_by: str) -> str:
         )
     if function == "division":
         return "Give the loss torch.sigmoid(scores), or softmax where every place has one class."
+    if function == "class_targets":
+        return "Use binary_cross_entropy_with_logits, which asks about each class by itself."
     if function == "ctc_targets":
         return "Number the symbols from 1 and give the network one more output, or say blank=… for a number of its own."
     if function == "exp":

@@ -51,6 +51,7 @@ def seen(loss, tmp_path, outputs=3):
         (lambda scores: F.nll_loss(scores.log_softmax(0), LABELS), ("nll_loss", "log_softmax over dimension 0")),
         (lambda scores: ctc(scores.log_softmax(1), [[0, 2]]), ("ctc_targets", "blank (0)")),
         (lambda scores: F.kl_div(scores.softmax(1), SPREAD, reduction="batchmean"), ("kl_div", "softmax")),
+        (lambda scores: F.cross_entropy(scores, torch.ones(5, 3)), ("class_targets", "several classes")),
         (by_hand(0), ("probabilities", "softmax over dimension 0")),
         (ctc, ("ctc_loss", "linear layer")),
         (lambda scores: ctc(scores.softmax(1)), ("ctc_loss", "softmax")),

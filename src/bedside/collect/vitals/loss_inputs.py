@@ -2,10 +2,10 @@
 
 `cross_entropy` takes a softmax itself, `nll_loss`, `ctc_loss` and `kl_div` want logarithms; none of them can tell that
 it was given something else. The last operation before the loss, apart from those that only reshape, shows it; the
-backward pass must come through that very call, which may have been made for the log alone. A loss of
-counts or rates takes the exponential of its input itself: where that input is an exponential already, the graph has one
-upon the other. And a loss that divides by a sum (an overlap over two areas) wants what cannot be negative: a sum of
-bare scores may be zero and of either sign.
+backward pass must come through that very call, which may have been made for the log alone. A loss of counts or rates
+takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
+A cross-entropy whose targets are several classes at once lets none of them be right. And a loss that divides by a sum
+(an overlap over two areas) wants what cannot be negative: a sum of bare scores may be zero and of either sign.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ UNWANTED = {
 LEAVES = {
     "cross_entropy": "LogSoftmaxBackward",
     "log_softmax": "LogSoftmaxBackward",
+    "class_targets": "LogSoftmaxBackward",
     "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward",
     "nll_loss": "NllLoss",
     "ctc_loss": "CtcLossBackward",
@@ -74,6 +75,8 @@ class LossInputs(Collector):
         made_by = UNWANTED[function].get(maker(prediction)) or (function == "nll_loss" and other_classes(prediction))
         if not made_by and function == "nll_loss" and (made_by := before_log_softmax(prediction)):
             given_to = "log_softmax"
+        if not made_by and function == "cross_entropy" and several_classes(prediction, target):
+            given_to, made_by = "class_targets", "several classes"
         if made_by:
             self._looked[function] = MAX_LOOKS
             facts = {"function": given_to, "made_by": made_by}
@@ -143,6 +146,20 @@ def maker(tensor: Tensor) -> str:
     'Softmax'
     """
     return _operation(tensor.grad_fn)
+
+
+def several_classes(prediction: Tensor, target: Any) -> bool:
+    """Whether the targets of a cross-entropy are zeros and ones, with more than one of them for a sample.
+
+    >>> import torch
+    >>> scores, labels = torch.zeros(2, 3), torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> several_classes(scores, labels), several_classes(scores, labels / labels.sum(1, keepdim=True))
+    (True, False)
+    """
+    if not isinstance(target, Tensor) or target.shape != prediction.shape or target.dim() < 2 or not target.is_cpu:
+        return False  # on another device reading it would make the loop wait
+    wanted = target.detach()
+    return bool(((wanted == 0) | (wanted == 1)).all() and (wanted.sum(1) > 1).any())
 
 
 def other_classes(prediction: Tensor) -> str:
