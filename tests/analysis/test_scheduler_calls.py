@@ -1,6 +1,6 @@
 import pytest
 
-from bedside.analysis.scheduler_calls import scheduler_calls
+from bedside.analysis.scheduler_calls import made_anew, scheduler_calls
 from bedside.testing import a_run
 
 
@@ -33,3 +33,26 @@ def test_dates_the_end_in_optimizer_steps():
 
 def test_leaves_out_what_was_never_counted():
     assert scheduler_calls(a_run(loss=[1.0] * 50, config={"lr_scheduler_type": "cosine"})) == []
+
+
+def cosine(total, begins, calls):
+    return {"name": "CosineAnnealingLR", "total": total, "begins": begins, "stepped": calls, "optimizer_steps": calls}
+
+
+def test_counts_a_scheduler_over_its_own_steps():
+    run = a_run(loss=[1.0] * 300, config={"schedulers": [cosine(300, 0, 240), cosine(60, 240, 60)]})
+    assert [each.per for each in scheduler_calls(run)] == ["step", "step"]
+    assert [each.over_at for each in scheduler_calls(run)] == [300, 300]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "anew"),
+    [
+        (cosine(300, 0, 240), cosine(300, 240, 60), True),
+        (cosine(150, 0, 150), cosine(150, 150, 150), False),  # a second phase after the first was over
+        (cosine(300, 0, 240), cosine(60, 240, 60), False),  # built for what is left
+        (cosine(300, 0, 300), cosine(300, 0, 300), False),  # two side by side
+    ],
+)
+def test_knows_a_schedule_that_begins_once_more(first, second, anew):
+    assert bool(made_anew(a_run(loss=[1.0] * 300, config={"schedulers": [first, second]}))) == anew

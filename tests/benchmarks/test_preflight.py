@@ -58,4 +58,4 @@ def test_every_row_of_the_table_is_of_a_program_that_is_there(benchmark):
         rows = {(row["source"], row["program"], int(row["sick"])) for row in csv.DictReader(table)}
     known = {(job.source, job.name, int(job.sick)) for job in benchmark.jobs(benchmark.SOURCES, [], "fast")}
     assert rows <= known
-    assert len(rows) > 0.9 * len(known)  # new programs are added to the table when it is next made
+    assert len(rows) > 0.5 * len(known)  # new programs are added to the table when it is next made: --missing

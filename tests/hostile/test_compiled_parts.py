@@ -21,7 +21,7 @@ STEPS = 40
 def _afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Samples are taken often, from the first step on."""
     monkeypatch.setattr("bedside.collect.sampling.budget.FULL_RECORDING_SHARE", 0.0)
-    monkeypatch.setattr("bedside.collect.sampling.budget.QUICK_START_SECONDS", 0.0)
+    monkeypatch.setattr("bedside.collect.sampling.budget.QUICK_STEP_SECONDS", 0.0)
     yield
     torch._dynamo.reset()
 

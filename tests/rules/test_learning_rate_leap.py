@@ -26,6 +26,16 @@ def test_speaks_when_the_schedule_began_anew_at_a_resume():
     assert "state_dict" in finding.try_[0]
 
 
+def test_speaks_when_a_scheduler_was_made_anew_before_the_first_was_over():
+    made = {"name": "CosineAnnealingLR", "total": 300, "stepped": 200, "optimizer_steps": 200, "begins": 0}
+    anew = {**made, "stepped": 100, "optimizer_steps": 100, "begins": 200}
+    loss, rate = noisy(np.r_[FALL, np.full(100, 1.9)]), np.r_[DOWN, np.full(100, 1e-3)]
+    (finding,) = learning_rate_leap.check(a_run(loss=loss, lr=rate, config={"schedulers": [made, anew]}))
+    assert finding.severity == Severity.WARNING
+    assert "where the scheduler was made anew" in finding.message
+    assert not learning_rate_leap.check(a_run(loss=loss, lr=rate, config={"schedulers": [made]}))
+
+
 def test_is_a_note_when_the_loss_came_back():
     back = np.r_[FALL, 0.8 + 1.5 * np.exp(-np.arange(200) / 30)]
     (finding,) = learning_rate_leap.check(a_run(loss=noisy(back), lr=np.r_[DOWN, DOWN], events=RESUMED))

@@ -12,6 +12,7 @@ A learning rate alone does not say whether a schedule was meant so. A watched ru
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class Limits:
     seldom: float = 0.5  # calls per step: a scheduler called this rarely counts something longer than steps
     little: float = 0.01  # of the peak: after its last drop a step-wise schedule has done its work
     micro_batches: float = 1.5  # per step: fewer are not accumulation
+    finished: float = 0.95  # of the calls it was built for: epochs that do not come out even leave that many
 
 
 LIMITS = Limits()
@@ -42,6 +44,7 @@ class Calls:
     total: int  # calls that it was built for
     lasts: int  # calls after which it changes nothing that counts: its total, or until a decay has taken the rate
     micro_batches: float
+    begins: int = 0  # the optimizer step from which it was in use: another one may have been in its place before
 
     @property
     def per(self) -> str:
@@ -56,7 +59,7 @@ class Calls:
     @property
     def over_at(self) -> int:
         """The optimizer step at which it was over, or will be at this pace."""
-        return round(self.lasts * self.steps / self.calls) if self.calls else 0
+        return self.begins + round(self.lasts * self.steps / self.calls) if self.calls else 0
 
 
 def scheduler_calls(run: Run) -> list[Calls]:
@@ -68,8 +71,21 @@ def scheduler_calls(run: Run) -> list[Calls]:
         if isinstance(calls, int) and isinstance(steps, int) and calls > 0 and steps > 0:
             total = int(each.get("total") or 0)
             lasts = total or _until_it_is_gone(each)
-            found.append(Calls(str(each.get("name", "")), calls, steps, total, lasts, micro if micro > 0 else 1.0))
+            micro_batches, begins = micro if micro > 0 else 1.0, int(each.get("begins") or 0)
+            found.append(Calls(str(each.get("name", "")), calls, steps, total, lasts, micro_batches, begins))
     return found
+
+
+def made_anew(run: Run) -> list[Calls]:
+    """Schedulers that took the place of one like them which was not yet at its end: the schedule begins once more."""
+    every = scheduler_calls(run)
+    return [
+        later
+        for earlier, later in itertools.pairwise(sorted(every, key=lambda each: each.begins))
+        if later.begins > earlier.begins
+        and (later.name, later.total) == (earlier.name, earlier.total)
+        and earlier.calls < LIMITS.finished * earlier.total
+    ]
 
 
 def _until_it_is_gone(scheduler: Mapping[str, Any]) -> int:

@@ -63,7 +63,8 @@ class WatchContext:
     affords: Callable[[float], bool] = lambda seconds: True  # work that is done once and takes so long
     scaler: Any = None  # the GradScaler, once it has stepped one of the optimizers
     step: int = 0  # the number of the step that is under way
-    skipped_steps: int = 0  # fast-path steps so far, at which no collector was called
+    skipped_steps: int = 0  # fast-path steps so far, at which no collector was called,
+    unsettled_steps: Callable[[], int] = lambda: 0  # and those of the last moments, which are not among them yet
     ended: float | None = None  # when the step before it was over, by time.perf_counter
     elements: ElementsOf = field(default_factory=ElementsOf)  # of the optimizers' parameters
     thread: TrainingThread = field(default_factory=TrainingThread)

@@ -111,6 +111,7 @@ class Monitor:
         self._forward_hooks = ForwardHooks(model, allowed := Probes(probes))
         hooks = self._forward_hooks
         context = WatchContext(model, self.optimizers, queue, hooks, layout, rank, allowed, limits.affords)
+        context.unsettled_steps = fast_path.__len__
         if incidents is not None:
             announce: Callable[[str], None] = _nothing if quiet else say
             make = functools.partial(incidents.listener, run_dir=recorder.run_dir, count=count, announce=announce)

@@ -14,9 +14,10 @@ anew, whatever the loss did: a warning if it was not over by then, a note if it 
 
 After the rate had fallen to a `leap`th of its highest or less, it rose `leap`-fold or more between neighbouring
 readings. Where the run was resumed there, it is reported if the loss got worse by `worse` of its level and `noise`
-times its noise: a warning if it has not come back by the end, a note if it has. Where no resume is known, one leap may
-be a warm restart on purpose, which ends below where it began: so only a single leap counts, and only if the rate has
-come down again without bringing the loss back. More than one is a cyclical schedule.
+times its noise: a warning if it has not come back by the end, a note if it has. A scheduler that takes the place of one
+like it, before that was at its end, counts as a resume. Where no resume is known, one leap may be a warm restart on
+purpose, which ends below where it began: so only a single leap counts, and only if the rate has come down again without
+bringing the loss back. More than one is a cyclical schedule.
 
 ## When it is wrong
 A schedule that is meant to begin anew at a resume, in a log that ends before that has paid.
@@ -41,12 +42,13 @@ resumed; the loss went from 1.17 to 2.38 and ends at 2.13.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bedside.analysis.losses import judged_loss
+from bedside.analysis.scheduler_calls import made_anew
 from bedside.analysis.statistics import noise_level
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -84,7 +86,9 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
         yield anew
         return
     leaps = _leaps(rates, limits)
-    resumed = [place for place in leaps if _resumed(run, rates, place)]
+    anew_at = [each.begins + rates.first_step for each in made_anew(run)]
+    rebuilt = [place for place in leaps if _is_near(rates, place, anew_at)]
+    resumed = rebuilt or [place for place in leaps if _resumed(run, rates, place)]
     steady = _after_steady(rates, limits)
     leaps = sorted({*leaps, *steady})
     if not leaps or (not resumed and len(leaps) > 1):
@@ -103,7 +107,7 @@ def learning_rate_leap(run: Run, limits: Limits) -> Iterator[Finding]:
     unearned = stays and (rates.last <= limits.leap * old or (place in steady and long))
     if after <= before + margin or not (resumed or unearned):
         return
-    where = ", where the run was resumed" if resumed else ""
+    where = ", where the scheduler was made anew" if rebuilt else ", where the run was resumed" if resumed else ""
     yield learning_rate_leap.finding(
         f"The learning rate leapt {number(new / old, 2)}-fold, from {number(old)} to {number(new)}, at "
         f"{moment(run, step)}{where}; the loss went from {number(before)} to {number(after)} and ends at "
@@ -179,5 +183,9 @@ def _after_steady(rates: Series, limits: Limits) -> list[int]:
 
 def _resumed(run: Run, rates: Series, place: int) -> bool:
     """Whether the run was resumed between the two readings, give or take one."""
+    return _is_near(rates, place, [event.step for event in run.events_of("resume")])
+
+
+def _is_near(rates: Series, place: int, steps: Iterable[int]) -> bool:
     first, last = rates.steps[max(0, place - 2)], rates.steps[min(len(rates) - 1, place + 1)]
-    return any(first <= event.step <= last for event in run.events_of("resume"))
+    return any(first <= step <= last for step in steps)

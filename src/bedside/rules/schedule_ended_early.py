@@ -45,7 +45,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.schedule import Schedule, planned_steps, read_schedule, schedulers
-from bedside.analysis.scheduler_calls import Calls, scheduler_calls, weights_are_averaged
+from bedside.analysis.scheduler_calls import Calls, made_anew, scheduler_calls, weights_are_averaged
 from bedside.analysis.statistics import trend
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -172,8 +172,8 @@ def _long_at_a_floor(run: Run, schedule: Schedule, limits: Limits) -> Iterator[F
 
 def _came_back_up(run: Run, schedule: Schedule, limits: Limits) -> int | None:
     """The reading at which a cosine without restarts was at its end, if the rate rose again after it."""
-    if not any(str(each.get("name", "")) == "CosineAnnealingLR" for each in schedulers(run)):
-        return None
+    if not any(str(each.get("name", "")) == "CosineAnnealingLR" for each in schedulers(run)) or made_anew(run):
+        return None  # a new one begins at its peak: see learning-rate-leap
     values = schedule.rates.values[schedule.warm :]
     turn = int(np.argmin(values))
     after = values[turn:]

@@ -53,6 +53,15 @@ def test_padding_is_measured_where_it_counts_in_the_loss(tmp_path):
     assert all(each["padded"] == pytest.approx(2 / 3) for each in recorded(tmp_path, padded))
 
 
+def test_padding_may_be_a_symbol_that_also_ends_a_line():
+    tokens, answers = torch.zeros(400, dtype=torch.long), torch.zeros(400, dtype=torch.long)
+    tokens[:100], answers[:100] = torch.arange(100) % 7 + 1, torch.arange(100) % 6 + 1
+    tokens[3], answers[9] = 0, 0  # one line begins after a line's end, one ends
+    assert compared(tokens, answers, 0)[3].item() == pytest.approx(301 / 400)
+    tokens[:20] = 0  # a symbol that is often followed by something else is no padding
+    assert compared(tokens, answers, 0)[3].item() == 0
+
+
 def test_padding_that_the_loss_ignores_is_no_target(tmp_path):
     seen = recorded(tmp_path, padded, lambda p, y: F.cross_entropy(p, y, ignore_index=0))
     assert all(each["asked"] == 32 and each["padded"] < 0.5 for each in seen)

@@ -58,3 +58,19 @@ def test_the_first_evaluation_is_told_whether_or_not_anything_is_logged(mode, tm
 
     run = watched(model, optimizer, tmp_path, body, steps=5)
     assert run.config.get("first_evaluation") == (3 if mode == "eval" else None)  # a rollout is not an evaluation
+
+
+def test_an_evaluation_of_another_network_than_training_begins_with_is_not_compared(tmp_path):
+    model = nn.ModuleDict({"critic": nn.Linear(40, 1), "generator": nn.Linear(3, 40)})
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        (model["critic"](torch.randn(8, 40)) - model["critic"](model["generator"](torch.randn(8, 3)))).mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            model["generator" if step < 2 else "critic"](torch.randn(50, 3 if step < 2 else 40))
+        monitor.log(val_distance=1.0)
+
+    run = watched(model, optimizer, tmp_path, body, steps=5)
+    assert {event.data["size"] for event in run.events_of("evaluation_input")} == {50 * 40}

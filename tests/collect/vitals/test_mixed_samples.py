@@ -89,5 +89,21 @@ def test_a_batch_that_is_always_the_same_may_be_a_graph(tmp_path):
     assert not recorded(Normalises(), tmp_path, same_batch=True)
 
 
-def test_where_two_dimensions_are_as_long_nothing_is_certain(tmp_path):
-    assert not recorded(Normalises(), tmp_path, shape=(6, 6))
+class TimeFirst(nn.Module):
+    """Sequences of (time, batch, features), as nn.GRU takes them by default."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru, self.head = nn.GRU(3, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.head(self.gru(x)[0][-1])
+
+
+def test_where_time_is_as_long_as_the_batch_nothing_is_certain(tmp_path):
+    assert not recorded(TimeFirst(), tmp_path, shape=(6, 6, 3))
+
+
+def test_a_table_with_as_many_columns_as_rows_is_tried(tmp_path):
+    [event] = recorded(Normalises(), tmp_path, shape=(6, 6))
+    assert event["changed"] == event["samples"] - event["exchanged"]

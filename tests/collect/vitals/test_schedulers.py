@@ -11,6 +11,7 @@ from torch import nn
 from torch.optim import lr_scheduler as lrs
 from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
 
+import bedside
 from bedside.collect.vitals.schedulers import describe
 
 
@@ -102,3 +103,19 @@ def test_a_scheduler_of_another_optimizer_with_the_same_weights_is_told_as_that(
     [facts] = run.config["schedulers"]  # that of a model which is not watched is nobody's business
     assert facts["drives_another_optimizer"] is True
     assert facts["stepped"] == 6
+
+
+def test_a_scheduler_that_is_made_anew_counts_from_there(tmp_path):
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True) as monitor:
+        for steps in (120, 30):
+            scheduler = lrs.CosineAnnealingLR(optimizer, 150)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                model(torch.randn(8, 4)).square().mean().backward()
+                optimizer.step()
+                scheduler.step()
+    first, second = bedside.load(monitor.run_dir).config["schedulers"]
+    assert (first["stepped"], first["begins"], first["optimizer_steps"]) == (120, 0, 120)
+    assert (second["stepped"], second["begins"], second["optimizer_steps"]) == (30, 120, 30)

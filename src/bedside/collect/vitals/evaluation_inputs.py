@@ -2,7 +2,8 @@
 
 A scaler that was fitted twice, or forgotten on one side, leaves no other trace than worse validation. The first forward
 of an evaluation is read, and counts once a validation metric has been logged: forwards without gradients that belong to
-no evaluation (sampling, a teacher, an actor) see other inputs by right.
+no evaluation (sampling, a teacher, an actor) see other inputs by right. So does another network than the one that
+training begins with: a generator is given noise, and its critic pictures.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class EvaluationInputs(Collector):
     def __init__(self, context: WatchContext) -> None:
         super().__init__(context)
         self._looked = 0
+        self._trained: tuple[int, Any] = (-1, None)  # a step, and the module that its first training forward called
         self._read: tuple[int, int, Any] | None = None  # step, numbers in the batch, its statistics
         self._waiting: list[tuple[int, int, PendingValue]] = []
 
@@ -39,7 +41,13 @@ class EvaluationInputs(Collector):
         evaluates = forward.validating or not forward.grad
         if evaluates and not forward.training and self.context.step > 0:
             self.context.facts.setdefault("first_evaluation", self.context.step)
-        if not evaluates or self._looked >= MAX_LOOKS:
+        if self._looked >= MAX_LOOKS:
+            return
+        if not evaluates:
+            if self._trained[0] != self.context.step:
+                self._trained = (self.context.step, forward.module)
+            return
+        if forward.module is not self._trained[1]:
             return
         if self._read is not None and self._read[0] == self.context.step:
             return

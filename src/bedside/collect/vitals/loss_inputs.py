@@ -222,7 +222,8 @@ def exponential_twice(loss: Any) -> bool:
 
 def picked_from_softmax_over_the_batch(loss: Any) -> str:
     """`softmax over dimension 0`, where a loss picks from each sample's row probabilities that add up over the samples;
-    empty if it does not. A square table may be one of similarities, which is normalised both ways.
+    empty if it does not. A square table may be one of similarities, which is normalised both ways. A gate inside the
+    model is no likelihood, whatever it is normalised over.
 
     >>> import torch
     >>> scores, labels = torch.nn.Linear(3, 4)(torch.ones(7, 3)), torch.tensor([0, 1, 2, 3, 0, 1, 2])
@@ -230,6 +231,9 @@ def picked_from_softmax_over_the_batch(loss: Any) -> str:
     ...     return -torch.log(scores.softmax(dim)[torch.arange(7), labels] + 1e-9).mean()
     >>> picked_from_softmax_over_the_batch(likelihood(0)), picked_from_softmax_over_the_batch(likelihood(1))
     ('softmax over dimension 0', '')
+    >>> gated = torch.nn.Linear(4, 3)(scores.softmax(0) * scores)
+    >>> picked_from_softmax_over_the_batch(torch.nn.functional.cross_entropy(gated, labels % 3))
+    ''
     """
     for node in _near_the_end(loss):
         if str(node.name()).startswith(PICKING):
@@ -304,11 +308,12 @@ def _summed_scores(node: Any) -> str:
 
 
 def _near_the_end(loss: Any) -> Iterator[Any]:
-    """The nodes of the graph that lie near the loss itself."""
+    """The nodes of the graph that lie near the loss itself, and none before the layer that made what it is given."""
     level = [loss.grad_fn] if isinstance(loss, Tensor) and loss.grad_fn is not None else []
     for _ in range(NEAR):
         yield from level
-        level = [following for node in level for following, _ in node.next_functions if following is not None]
+        of_the_loss = [node for node in level if str(node.name()).partition("Backward")[0] not in SCORES]
+        level = [following for node in of_the_loss for following, _ in node.next_functions if following is not None]
         if not level or len(level) > WIDEST:
             return
 

@@ -7,7 +7,8 @@ some steps into the run: the batch goes through copies of the model in evaluatio
 and last samples exchanged for copies of others (`probes.py`).
 
 Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
-input's, and no other dimension is as long. A batch that is the same at every step is a graph, whose nodes may talk.
+input's, and no other dimension is as long, but for the columns of a plain table. A batch that is the same at every step
+is a graph, whose nodes may talk.
 """
 
 from __future__ import annotations
@@ -115,10 +116,18 @@ class MixedSamples(Collector):
 
 
 def is_one_row_each(batch: Tensor, prediction: Tensor, target: Tensor) -> bool:
-    """Whether it is certain that the first dimension of all three counts the samples, and no other does."""
+    """Whether it is certain that the first dimension of all three counts the samples, and no other does.
+
+    A table of numbers has its samples in rows, be it square; sequences may come time first.
+
+    >>> answers, labels = torch.zeros(64, 10, requires_grad=True), torch.zeros(64)
+    >>> [is_one_row_each(torch.zeros(shape), answers, labels) for shape in ((64, 64), (64, 64, 8), (64, 30, 8))]
+    [True, False, True]
+    """
     rows = len(batch)
     counted = prediction.dim() and target.dim() and len(prediction) == rows and len(target) == rows
-    others = (*batch.shape[1:], *prediction.shape[1:], *target.shape[1:])
+    is_table = batch.dim() == 2 and batch.is_floating_point()
+    others = (*(() if is_table else batch.shape[1:]), *prediction.shape[1:], *target.shape[1:])
     return bool(counted) and prediction.requires_grad and rows not in others
 
 

@@ -1,14 +1,15 @@
 """Learning-rate schedulers: what they were built for, and whether they are stepped before the optimizer.
 
 The learning rate itself is read where it is used, at `optimizer.step`. Here only what the number does not tell: which
-class, how many steps of warm-up and in all, and how often it is stepped per optimizer step.
+class, how many steps of warm-up and in all, and how often it is stepped per optimizer step. One that takes the place of
+another (a resume, a second phase) counts from there, and the other one to there.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torch.optim import Optimizer
@@ -49,10 +50,13 @@ class Schedulers(Collector):
         if id(scheduler) not in self._known:
             self._inner |= {id(each) for each in getattr(scheduler, "_schedulers", ())}
             other = {} if ours else {"drives_another_optimizer": True}
-            self._known[id(scheduler)] = (scheduler, {**describe(scheduler), **other, "stepped": 0})
+            before = [each["last_call"] for _, each in self._known.values()]
+            first = {"stepped": 0, "begins": max(before, default=0)}
+            self._known[id(scheduler)] = (scheduler, {**describe(scheduler), **other, **first})
             self._reported = 0
         facts = self._known[id(scheduler)][1]
         facts["stepped"] += 1
+        facts["last_call"] = self._steps()
         if ours and self._optimizer_steps == 0 and self.context.step == 0:
             self._early += 1
             if self._early == 1:
@@ -62,6 +66,10 @@ class Schedulers(Collector):
         self._optimizer_steps += 1
         if self._optimizer_steps == 1 and hasattr(optimizer.step, "_wrapped_by_lr_sched"):
             self.context.facts["scheduler_attached"] = True  # built on this optimizer, whether or not it is stepped
+
+    def _steps(self) -> int:
+        """The optimizer steps so far."""
+        return self._optimizer_steps + self.context.skipped_steps + self.context.unsettled_steps()
 
     def _is_ours(self, scheduler: Any) -> bool:
         optimizer = _optimizer_of(scheduler)
@@ -79,13 +87,25 @@ class Schedulers(Collector):
         self._reported = 0
 
     def events(self) -> Iterable[Event]:
-        steps = self._optimizer_steps + self.context.skipped_steps
+        steps = self._steps()
         if self._known and steps >= 2 * self._reported:
             self._reported = max(1, steps)
-            listed = [{**facts, "optimizer_steps": steps} for _, facts in self._known.values()]
+            every = [facts for _, facts in self._known.values()]
+            listed = [{**each, "optimizer_steps": steps_of(each, every, steps)} for each in every]
             self.context.facts["schedulers"] = listed
         news, self._news = self._news, []
         return news
+
+
+def steps_of(one: dict[str, Any], every: Sequence[dict[str, Any]], steps: int) -> int:
+    """The optimizer steps while this scheduler was the one in use: until the next began, or until now.
+
+    >>> first, second = {"begins": 0, "last_call": 240}, {"begins": 240, "last_call": 300}
+    >>> steps_of(first, [first, second], 300), steps_of(second, [first, second], 300)
+    (240, 60)
+    """
+    later = [each["begins"] for each in every if each is not one and each["begins"] >= one["last_call"] > one["begins"]]
+    return min([steps, *later]) - one["begins"]
 
 
 def _optimizer_of(scheduler: Any) -> Any:
