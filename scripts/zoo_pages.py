@@ -79,13 +79,16 @@ def _strangers(table: Path) -> Iterator[str]:
         "third round (eight programs were changed after a first run in which the fault did too little harm or the\n"
         "twin was not sound, and one label was widened) 33 were caught: 14 of the 24 that rule writers saw\n"
         "afterwards, 19 of the 24 that they did not see. The fourth was written in one go, half of it with subtle\n"
-        "faults, and went to the half in sight; programs whose fault turned out to do no harm were left out.\n"
+        "faults, and went to the half in sight; programs whose fault turned out to do no harm were left out. The fifth,\n"
+        "ordinary faults throughout, was written by somebody who knew the names of the rules and not how they work.\n"
+        "Before it was scored, about a dozen programs were changed, and three left out, because the fault did too\n"
+        "little harm or the twin did not learn, by their test scores alone. It was then divided between the halves.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
         rows += csv.DictReader(file)
-    number = ("first", "second", "third", "fourth")
+    number = ("first", "second", "third", "fourth", "fifth")
     rounds = {"at_first_sight" + (f"_{place}" if place > 1 else ""): which for place, which in enumerate(number, 1)}
     names = {half: f"at first sight, {which} round" for half, which in rounds.items()}
     for half in ("in_sight", "held_out", *rounds, "fresh"):
