@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import random
 import shutil
 import signal
 import time
@@ -144,12 +145,14 @@ def every_line(folder: Path, at_once: int, seconds: float = 1e9) -> dict[str, in
         hits = answer_of(*forked(lambda name=which: counted(name, folder / "counted")))
         lines |= set(hits)
         planned += trials_of(which, hits)
+    random.Random(0).shuffle(planned)  # so that a run which is not ended has met a fair sample of the lines
     planned.sort(key=lambda trial: trial.number)  # all lines once, before any of them twice
     print(len(lines), "lines,", len(planned), "trials", flush=True)
-    ends, began = Counter[str](), time.monotonic()
+    ends, met, began = Counter[str](), set[Line](), time.monotonic()
     for trial, found in outcomes(planned, folder, at_once):
         ends["interrupts"] += found.interrupted
         ends["not_reached"] += not found.interrupted
+        met |= {trial.line} if found.interrupted else set()
         for figure, words in (
             ("model_broken", found.broken),
             ("hooks_left", found.left),
@@ -163,4 +166,5 @@ def every_line(folder: Path, at_once: int, seconds: float = 1e9) -> dict[str, in
         if time.monotonic() - began > seconds:
             break
     names = ("interrupts", "not_reached", "model_broken", "hooks_left", "weights_different")
-    return {"distinct_lines": len(lines), "planned": len(planned), **{each: ends[each] for each in names}}
+    seen = {"distinct_lines": len(lines), "lines_interrupted": len(met)}
+    return {**seen, "planned": len(planned), **{each: ends[each] for each in names}}

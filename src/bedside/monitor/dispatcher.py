@@ -24,6 +24,7 @@ from bedside.collect.hooks.rebuilt_optimizers import RebuiltOptimizers
 from bedside.collect.model.gradient_order import GradientOrder
 from bedside.collect.model.watched_parameters import Parameters
 from bedside.collect.sampling.budget import Budget
+from bedside.collect.step.clipping import members_of
 from bedside.collect.step.fast_path import StepEnd
 from bedside.collect.step.fast_path_control import FastPathControl
 from bedside.collect.step.hand_written_loss import HandWrittenLoss
@@ -117,6 +118,13 @@ class Dispatcher:
         """The current step is not a fast-path step after all: pass on to the collectors what they missed of it."""
         self.fast_path_control.leave_fast_path()
 
+    @unharmed
+    def another_begins(self) -> None:
+        """Another monitor is notified from here on, and a fast-path step is one without other observers. In the middle
+        of another thread's step nothing is touched: that thread leaves the fast path at its next backward."""
+        if self._context.thread.is_here():
+            self.leave_fast_path()
+
     def _forward_begins(self, forward: Forward) -> bool:
         """Says whether it is this training's, or another thread's."""
         self._idle_check.ours()
@@ -147,8 +155,8 @@ class Dispatcher:
 
     @unharmed
     def optimizer_made(self, optimizer: Optimizer) -> None:
-        self.leave_fast_path()  # its first step must not go by unseen
-        self._rebuilt.made(optimizer)
+        if self._rebuilt.made(optimizer):
+            self.leave_fast_path()  # its first step must not go by unseen
 
     @unharmed
     def _adopt(self, old: Optimizer, new: Optimizer) -> None:
@@ -202,9 +210,13 @@ class Dispatcher:
             self.steps.backward_ended()
             self._parameters.backward_ended()
 
+    def _are_ours(self, parameters: Sequence[Tensor]) -> bool:
+        """Whether any is. Others may belong to another thread, which is no time to read gradients of ours."""
+        return bool(parameters) and not isinstance(members_of(parameters, self._context.layout), bool)
+
     @unharmed
     def clipped_by_norm(self, parameters: Sequence[Tensor], max_norm: float, total_norm: Any) -> None:
-        if not isinstance(total_norm, Tensor):
+        if not isinstance(total_norm, Tensor) or not self._are_ours(parameters):
             return
         self.leave_fast_path()  # a clip call that a fast-path step does not have
         self.steps.clipped(parameters, max_norm, total_norm)
@@ -213,12 +225,15 @@ class Dispatcher:
 
     @unharmed
     def clipped_by_value(self, parameters: Sequence[Tensor], clip_value: float) -> None:
+        if not self._are_ours(parameters):
+            return
         self.leave_fast_path()
         self.steps.clipped_by_value(parameters, clip_value)
 
     @unharmed
     def loss_computed(self, function: str, args: Any, kwargs: Any) -> None:
         if self._context.thread.is_here():
+            self.leave_fast_path()  # it is still active where a monitor of another thread has just begun
             prediction, target = patches.prediction_and_target(*args, **kwargs)
             self._hand_written.loss_computed(prediction)
             self.collectors.notify("loss_computed", function, prediction, target)
@@ -229,8 +244,9 @@ class Dispatcher:
 
     @unharmed
     def before_scaler_step(self, scaler: Any, optimizer: Any) -> None:
-        self.leave_fast_path()
-        self._scaling.before(scaler, optimizer)
+        if any(each is optimizer for each in self.optimizers):
+            self.leave_fast_path()
+            self._scaling.before(scaler, optimizer)
 
     @unharmed
     def after_scaler_step(self, scaler: Any, optimizer: Any) -> None:

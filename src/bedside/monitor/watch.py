@@ -32,6 +32,7 @@ from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
 
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS} | {BY_PARAMETER[0]}
+MAX_WRAPPERS = 10  # around an optimizer: one that wraps itself would have no end
 NEEDS_UPDATES = {vital for vital, _ in MOVES} | set(BY_PARAMETER[1:])
 
 
@@ -222,8 +223,12 @@ def _optimizers(optimizer: Any) -> list[Optimizer]:
 
 
 def _unwrapped(optimizer: Any) -> Any:
-    """The real optimizer, whose hooks fire: Accelerate and others wrap it, and some wrappers have no hooks."""
-    while not hasattr(optimizer, "_optimizer_step_post_hooks") and hasattr(optimizer, "optimizer"):
+    """The real optimizer, whose hooks fire: Accelerate and others wrap it, and some wrappers have no hooks or hand out
+    those of the real one as if they were theirs."""
+    for _ in range(MAX_WRAPPERS):
+        hooked = isinstance(optimizer, Optimizer) and "_optimizer_step_post_hooks" in vars(optimizer)
+        if hooked or not hasattr(optimizer, "optimizer"):
+            break
         optimizer = optimizer.optimizer
     return optimizer
 

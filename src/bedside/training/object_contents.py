@@ -92,6 +92,8 @@ def obstacle(value: Any) -> str:
         return "an iterator"
     if isinstance(value, DataLoader):
         return "a DataLoader"
+    if isinstance(value, torch.jit.ScriptModule):
+        return "a scripted module, whose copies would be part of the training's graph"
     return ""
 
 

@@ -19,7 +19,7 @@ from bedside.collect.hooks.call_slot import SLOT, CallSlot, is_compiling, is_tra
 from bedside.collect.model.parameter_layout import WRAPPERS
 from bedside.errors import is_interrupt
 
-Begins = Callable[["CalledModule", Any, Any], None]
+Begins = Callable[["CalledModule", Any, Any], bool]  # whether the call is the training's
 Ended = Callable[["CalledModule", Any], None]
 
 
@@ -77,9 +77,9 @@ class CalledModule(CallSlot):
         output, gradients = None, torch.is_grad_enabled()
         try:
             try:
-                self._begins(self, args, kwargs)
+                ours = self._begins(self, args, kwargs)
                 output = self.call(args, kwargs)
-                for observe in self.observers:
+                for observe in self.observers if ours else ():
                     observe(self.module, output)
                 return output
             finally:

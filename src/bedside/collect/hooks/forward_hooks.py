@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -54,7 +55,7 @@ class ForwardHooks:
         self._caught: Callable[[str, BaseException], None] = _raised
         self._called_modules: list[CalledModule] = []
         self._compiled_inside = any(is_compiled(module) for module in model.modules())
-        self._under_way: list[CalledModule] = []  # calls that were reported and have not ended
+        self._under_way: list[tuple[CalledModule, int]] = []  # calls that were reported and have not ended; the thread
         self._due: list[Collector] = []
         self._sampling: list[Collector] = []
         self._sampled_modules: set[int] = set()  # those that have been read in this step
@@ -194,11 +195,12 @@ class ForwardHooks:
         for called in self._called_modules:
             called.open()
 
-    def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> None:
+    def _forward_begins(self, called: CalledModule, args: Any, kwargs: Any) -> bool:
         try:
-            self._observe_begin(called, args, kwargs)
+            return self._observe_begin(called, args, kwargs)
         except Exception as error:
             self._caught("forward", error)
+            return False
 
     def _forward_ended(self, called: CalledModule, output: Any) -> None:
         try:
@@ -206,14 +208,15 @@ class ForwardHooks:
         except Exception as error:
             self._caught("forward", error)
 
-    def _observe_begin(self, called: CalledModule, args: Any, kwargs: Any) -> None:
-        if self._sampling:
+    def _observe_begin(self, called: CalledModule, args: Any, kwargs: Any) -> bool:
+        """Says whether it is this training's; another thread may evaluate the model while its forward is under way."""
+        if self._sampling and all(thread == get_ident() for _, thread in self._under_way):
             self._stop_sampling()  # of a forward that was interrupted
         began = time.perf_counter()
         forward = Forward(called, args, kwargs, grad=torch.is_grad_enabled(), validating=self.validating)
         if not self._begun(forward):
-            return
-        self._under_way.append(called)
+            return False
+        self._under_way.append((called, get_ident()))
         self._forward_seen = True
         if forward.grad and forward.training == self.training_mode:
             called.counted += 1
@@ -222,14 +225,16 @@ class ForwardHooks:
         self.spent += time.perf_counter() - began
         if self._due and self._is_sampled(forward) and not self.compiled:
             self._start_sampling(forward)
+        return True
 
     def _observe_end(self, called: CalledModule, output: Any) -> None:
-        if self._under_way and self._under_way[-1] is called:
+        call = called, get_ident()
+        if self._under_way and self._under_way[-1] == call:
             self._under_way.pop()
             if self._sampling:
                 self._stop_sampling()
             self._forward_over(output)
-        elif called not in self._under_way:
+        elif call not in self._under_way:
             return
         else:  # an inner call was interrupted before its end was seen
             self._under_way.clear()

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from statistics import median
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -61,6 +62,11 @@ class _OutputSlot(CallSlot):
     def __init__(self, module: nn.Module, observed: Observed) -> None:
         super().__init__(module)
         self._observed = observed
+        self._thread = get_ident()  # whose forward is observed: another one may evaluate the model meanwhile
+
+    def install(self) -> None:
+        self._thread = get_ident()
+        super().install()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_compiling():
@@ -68,7 +74,8 @@ class _OutputSlot(CallSlot):
         if (copy := self.copy_called(sys._getframe(1))) is not None:
             return copy._call_impl(*args, **kwargs)
         output = (self.next or self._own)(*args, **kwargs)
-        self._observed(self.module, output)
+        if self._thread == get_ident():
+            self._observed(self.module, output)
         return output
 
 

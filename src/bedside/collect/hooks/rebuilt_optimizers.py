@@ -24,11 +24,13 @@ class RebuiltOptimizers:
         self._stepped: set[int] = set()  # watched ones that stepped since the last new one was made
         self._made: list[tuple[Optimizer, Any]] = []  # and the handles of their hooks
 
-    def made(self, optimizer: Optimizer) -> None:
-        """It holds the parameters that it was made with."""
-        if self._replaced_by(optimizer) is not None:
-            self._stepped.clear()
-            self._made.append((optimizer, optimizer.register_step_pre_hook(self._step_begins)))
+    def made(self, optimizer: Optimizer) -> bool:
+        """Whether it may take the place of one that is watched: it holds parameters of that one."""
+        if self._replaced_by(optimizer) is None:
+            return False
+        self._stepped.clear()
+        self._made.append((optimizer, optimizer.register_step_pre_hook(self._step_begins)))
+        return True
 
     def stepped(self, optimizer: Optimizer) -> None:
         """A watched optimizer has stepped, at a step that is not on the fast path."""

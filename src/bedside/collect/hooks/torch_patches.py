@@ -71,9 +71,9 @@ def remove_dispatcher(dispatcher: Dispatcher) -> None:
 
 def resume(dispatcher: Dispatcher) -> None:
     """From here on it is notified of everything. May be repeated."""
-    for other in ACTIVE:
+    for other in tuple(ACTIVE):
         if other is not dispatcher:
-            other.leave_fast_path()  # a fast-path step is one at which there is no other observer
+            other.another_begins()
     if not any(each is dispatcher for each in ACTIVE):
         ACTIVE.append(dispatcher)
     _only_fast_path[:] = [dispatcher.fast_path] if len(ACTIVE) == 1 else []
@@ -126,7 +126,7 @@ def _backward(original: Any) -> Any:
                 if fast_path.unconfirmed is not None:
                     fast_path.confirm()
                 return
-        concerned = [dispatcher for dispatcher in ACTIVE if dispatcher.before_backward(tensors, grad_tensors)]
+        concerned = [dispatcher for dispatcher in tuple(ACTIVE) if dispatcher.before_backward(tensors, grad_tensors)]
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except Exception as error:
@@ -148,7 +148,7 @@ def _clip_with_norm(original: Any) -> Any:
         if not any(
             fast_path.active and fast_path.clipped(parameters, max_norm, total_norm) for fast_path in _only_fast_path
         ):
-            for dispatcher in ACTIVE:
+            for dispatcher in tuple(ACTIVE):
                 dispatcher.clipped_by_norm(parameters, max_norm, total_norm)
         return original(parameters, max_norm, total_norm, *args, **kwargs)
 
@@ -171,7 +171,7 @@ def _clip_value(original: Any) -> Any:
             parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         # At a fast-path step at which gradients are not read, what it takes away is not either.
         if not any(fast_path.active and not fast_path.awaits_gradients for fast_path in _only_fast_path):
-            for dispatcher in ACTIVE:
+            for dispatcher in tuple(ACTIVE):
                 dispatcher.clipped_by_value(parameters, clip_value)
         return original(parameters, clip_value, *args, **kwargs)
 
@@ -181,7 +181,7 @@ def _clip_value(original: Any) -> Any:
 def _optimizer_made(original: Any) -> Any:
     def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        for dispatcher in DISPATCHERS:
+        for dispatcher in tuple(DISPATCHERS):
             dispatcher.optimizer_made(self)
 
     return made
@@ -190,7 +190,7 @@ def _optimizer_made(original: Any) -> Any:
 def _scale(original: Any) -> Any:
     def scale(self: GradScaler, outputs: Any) -> Any:
         scaled = original(self, outputs)
-        for dispatcher in () if is_compiling() else ACTIVE:
+        for dispatcher in () if is_compiling() else tuple(ACTIVE):
             dispatcher.scaled(outputs, scaled)
         return scaled
 
@@ -201,10 +201,10 @@ def _scaler_step(original: Any) -> Any:
     def step(self: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         if is_compiling():
             return original(self, optimizer, *args, **kwargs)
-        for dispatcher in ACTIVE:
+        for dispatcher in tuple(ACTIVE):
             dispatcher.before_scaler_step(self, optimizer)
         result = original(self, optimizer, *args, **kwargs)
-        for dispatcher in ACTIVE:
+        for dispatcher in tuple(ACTIVE):
             dispatcher.after_scaler_step(self, optimizer)
         return result
 
@@ -219,7 +219,7 @@ def _loss(name: str, original: Any) -> Any:
                 if fast_path.active and fast_path.thread == get_ident():
                     fast_path.call = (name, args, kwargs)
                     return original(*args, **kwargs)
-            for dispatcher in ACTIVE:
+            for dispatcher in tuple(ACTIVE):
                 dispatcher.loss_computed(name, args, kwargs)
         return original(*args, **kwargs)
 
@@ -245,7 +245,7 @@ def _scheduler_step(original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_compiling():
             return original(self, *args, **kwargs)
-        for dispatcher in DISPATCHERS:  # those that rest as well: it may step long after its optimizer
+        for dispatcher in tuple(DISPATCHERS):  # those that rest as well: it may step long after its optimizer
             dispatcher.scheduler_stepped(self)
         return original(self, *args, **kwargs)
 
@@ -271,7 +271,7 @@ def _compile(original: Any) -> Any:
 
 def _compilation(original: Any) -> Any:
     def install_callbacks(*args: Any, **kwargs: Any) -> Any:
-        for dispatcher in DISPATCHERS:  # before anything is traced
+        for dispatcher in tuple(DISPATCHERS):  # before anything is traced
             dispatcher.compile_begins()
         return original(*args, **kwargs)
 
