@@ -8,13 +8,16 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tests.hostile.every_line import counted, outcomes, trials_of
 from tests.hostile.interrupted import PROGRAMS, Interrupt
 from torch import nn
 
+import bedside
 from bedside.collect.reading.squared_norms import SquaredNorms
+from bedside.record.sqlite.writer import Store
 
 SAMPLES = 24  # of each program
 
@@ -34,6 +37,45 @@ def test_an_interrupt_at_any_line_harms_nothing(which: str, tmp_path: Path, monk
         assert not each.different, trial
     # How often a line is executed depends on the clock, too.
     assert sum(each.interrupted for _, each in found) >= SAMPLES / 2
+
+
+def test_an_interrupt_while_rows_are_noted_leaves_a_record_that_closes_and_opens(tmp_path: Path):
+    def note(store: Store, first: int = 10) -> None:
+        at = np.arange(first, first + 10)
+        store.rows(store.declare("numbers", [("loss", "")], "f8"), at, at * 1.0, np.ones((10, 1)))
+
+    store = Store.create(tmp_path / "counted")
+    note(store, 0)
+    with Interrupt() as counting:
+        note(store)
+    store.close()
+    lines = [each for each in counting.hits if each[0].endswith("writer.py")]
+    assert len(lines) > 10
+    for number, line in enumerate(lines):
+        store = Store.create(tmp_path / str(number))
+        note(store, 0)
+        with Interrupt(line), pytest.raises(KeyboardInterrupt):
+            note(store)
+        store.close(finished=False)
+        loss = bedside.load(tmp_path / str(number)).loss
+        assert loss.steps.tolist() in (list(range(10)), list(range(20)))
+        assert (loss.values == 1).all()
+
+
+def test_a_record_that_cannot_be_closed_costs_a_warning_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = nn.Linear(6, 3)
+    monitor = bedside.watch(model, torch.optim.SGD(model.parameters(), 0.1), run_dir=tmp_path / "run", quiet=True)
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("nothing to put together")
+
+    monkeypatch.setattr(Store, "close", broken)
+    with pytest.warns(RuntimeWarning, match="could not close the record"):
+        monitor.close()
+    assert not model._forward_hooks
+    assert not vars(model).get("_compiled_call_impl")
 
 
 def test_an_interrupt_while_norms_are_read_leaves_gradients_on():

@@ -309,11 +309,19 @@ class Monitor:
             self.dispatcher.finish()
             self._recorder.end_forwarding(self._events.step, self._ending)
         finally:
-            self._recorder.close(finished)
+            self._close_record(finished)
         observed = self.step or self._losses.waiting
         if not self._printer.silent and self.rank == 0 and self._reported_at != self.step and observed:
             self._reported_at = self.step
             self._report()
+
+    def _close_record(self, finished: bool | None) -> None:
+        """Whatever is wrong with it, the program goes on: what follows may be the user's `torch.save`."""
+        try:
+            self._recorder.close(finished)
+        except Exception as error:
+            pass_on_interrupts(error)
+            warn_safely(f"bedside could not close the record ({type(error).__name__}: {error}).")
 
     def close_for_another(self) -> None:
         """The same model is watched by a new monitor (a notebook cell was run again): end without a report."""

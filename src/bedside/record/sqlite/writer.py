@@ -68,10 +68,10 @@ class _MetricSet:
         self.all_seen = all(seen)
         self.newest = -1  # the last step of this segment
         self.in_order = True  # what waits increases, and comes after all that was written
-        self.steps: list[Steps] = []  # these three wait for the next commit, to be one block
-        self.times: list[Values] = []
-        self.values: list[Values] = []
-        self.waiting = 0  # bytes
+        # Steps, times and values that wait for the next commit, to be one block; added together, so that an interrupt
+        # leaves no steps without their values.
+        self.waiting: list[tuple[Steps, Values, NDArray[np.float64]]] = []
+        self.waiting_bytes = 0
 
 
 class Store:
@@ -156,11 +156,9 @@ class Store:
             key_of(self.segment, step)  # refuses what is not a step
         table.in_order &= increasing and first > table.newest
         table.newest = max(table.newest, last)
-        table.steps.append(at)
-        table.times.append(when)
-        table.values.append(values)
-        table.waiting += values.nbytes
-        if table.waiting >= MAX_BYTES_IN_A_BLOCK:
+        table.waiting.append((at, when, values))
+        table.waiting_bytes += values.nbytes
+        if table.waiting_bytes >= MAX_BYTES_IN_A_BLOCK:
             self._gather_block(table)
         self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
@@ -302,14 +300,14 @@ class Store:
 
     def _gather(self) -> None:
         for table in self._sets.values():
-            if table.steps:
+            if table.waiting:
                 self._gather_block(table)
 
     def _gather_block(self, table: _MetricSet) -> None:
         """What waits of a table becomes one change."""
-        steps, times, values = end_to_end(table.steps), end_to_end(table.times), end_to_end(table.values)
+        steps, times, values = map(end_to_end, zip(*table.waiting, strict=True))
         in_order = table.in_order
-        table.steps, table.times, table.values, table.waiting, table.in_order = [], [], [], 0, True
+        table.waiting, table.waiting_bytes, table.in_order = [], 0, True
         packed = pack(values.T, table.dtype)
         reach = (int(steps.min()), int(steps.max()))
 
