@@ -114,3 +114,12 @@ def test_a_share_of_the_steps_is_known_at_the_end():
     assert begun(waiting, [found("GRD103")], 40) == []
     assert begun(waiting, [found("GRD103")], 400) == []
     assert begun(waiting, [found("GRD103")], 500, final=True) == ["GRD103"]
+
+
+def test_a_leap_waits_until_the_run_is_twice_as_long():
+    """Large against what the loss had won by then, it is small against what it wins later."""
+    waiting = HeldBack()
+    assert begun(waiting, [found("LOS107", first=148)], 150) == []
+    assert begun(waiting, [found("LOS107", first=148)], 200) == []
+    assert begun(waiting, [found("LOS107", first=148)], 296) == ["LOS107"]
+    assert begun(HeldBack(), [found("LOS107", first=148)], 170, final=True) == ["LOS107"]

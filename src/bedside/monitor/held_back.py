@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from bedside.finding import Finding, Severity
 
 SHARES = frozenset({"GRD103"})  # what happens at most steps of a run, of which the first are not a sample
+MOMENTS = frozenset({"LOS107"})  # what was over at once, and is measured by the progress of the run so far
 MOVED = 0.5  # of what was first seen: an onset that moves on with the run was never that of a fault
 AT_ONCE = frozenset({"NUM101", "NUM102", "NUM103", "NUM106", "DAT101"})  # NaN does not go away
 
@@ -73,7 +74,8 @@ class HeldBack:
                 seen = self._waiting[code] = _Evidence(each.first_step, step)
             if code in SHARES and not final:
                 continue
-            if final or code in AT_ONCE or code in self._reported or step >= seen.due:
+            due = max(seen.due, 2 * seen.onset) if code in MOMENTS else seen.due
+            if final or code in AT_ONCE or code in self._reported or step >= due:
                 self._reported[code] = each
                 begun.append(each)
         return News(tuple(begun), overturned)

@@ -157,3 +157,25 @@ def test_does_not_ask_where_no_training_loss_tells_what_went_on_meanwhile():
     flat = {"loss": [1.0 - 0.004 * i for i in range(200)], "val_loss": [0.6, 0.5] + [0.42, 0.421] * 12}
     assert flat_validation(a_run(**flat), []) is not None
     assert flat_validation(a_run(**flat, config={"loss_falls": False}), []) is None
+
+
+DRIFTING = [0.4, 0.37, 0.34, 0.31, 0.28, 0.26, *np.linspace(0.255, 0.335, 14)]
+
+
+def drifting(score):
+    """Training falls and the validation loss creeps up, while a held-out score is this."""
+    training = np.concatenate([np.linspace(0.52, 0.15, 120), np.linspace(0.15, 0.02, 280)])
+    return flat_validation(a_run(loss=training, val_loss=DRIFTING, val_accuracy=score), [])
+
+
+def test_is_not_asked_where_a_score_won_a_fifth_of_its_gain_while_the_loss_was_flat():
+    early = [0.8, 0.82, 0.84, 0.86, 0.87, 0.88]
+    assert drifting([*early, *np.linspace(0.882, 0.915, 14)]) is None
+    assert drifting([*early, *[0.882, 0.881] * 7]) is not None
+
+
+@pytest.mark.parametrize(("last", "kept"), [(0.939, True), (0.922, False)])
+def test_one_answer_less_of_a_small_set_leaves_a_score_as_good_as_ever(last, kept):
+    score = [0.939, 0.939, 0.947, 0.9303, *[0.939] * 12, *[last] * 4]
+    overfitting = next(each for each in drifting(score).hypotheses if each.name == "silent-overfitting")
+    assert any("as good as ever" in each for each in overfitting.speaks_against) is kept

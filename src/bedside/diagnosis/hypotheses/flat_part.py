@@ -29,6 +29,7 @@ class Limits:
     sure: float = 1.64  # standard errors: 95 % on one side
     chance: float = 0.1  # of a fall being one: a question needs less proof that it may be wrong than an alarm
     otherwise: float = 0.2  # of what was left to be won: a score that rose by it shows that the run goes on learning
+    of_won: float = 0.2  # of what that score won in the whole run: a fifth of it came while the loss was flat
     still: float = 0.05  # of the level: a change that is never called flat, whatever the noise
     ahead: float = 3.0  # σ of one evaluation: the best of twenty is two better than their mean, the first one worse
 
@@ -135,7 +136,8 @@ def _improves_otherwise(run: Run, flat: Series, since: int) -> bool:
             continue
         level = abs(float(part.values[0]))
         room = 1 - level if goes_up(series.vital) and level <= 1 else level
-        if _falls(part.values, LIMITS.otherwise * room):
+        won = float(turned[0] - turned.min())
+        if _falls(part.values, min(LIMITS.otherwise * room, LIMITS.of_won * won)):
             return True
     return False
 

@@ -15,6 +15,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from bedside.analysis.chance_levels import chance_level
 from bedside.analysis.losses import meant_to_fall, validation_metrics
 from bedside.analysis.statistics import is_rounded, trend
@@ -53,6 +55,7 @@ class Limits:
 
 
 LIMITS = Limits()
+ROUNDING = 1e-6
 
 PLATEAUS = (
     "stuck-from-start",
@@ -220,7 +223,9 @@ def _kept_score(flat: Flat) -> Series | None:
         return None
     won = float(score.values.max() - score.values[0])
     lost = float(score.values.max() - score.tail(LIMITS.same).median())
-    return score if won > 0 and lost <= LIMITS.kept * won else None
+    gaps = np.diff(np.unique(score.values))
+    sample = float(gaps.min()) if len(gaps) else 0.0  # at most what one answer more or less makes
+    return score if won > 0 and lost <= max(LIMITS.kept * won, (1 + ROUNDING) * sample) else None
 
 
 def _update_now(flat: Flat) -> float:
