@@ -367,7 +367,7 @@ def _one_call(backwards: Sequence[Backward]) -> tuple[list[Any], Any] | None:
     call = first.calls[0]
     if not _same_numbers(call.prediction, output) or any(each.calls[0].target.requires_grad for each in backwards):
         return None
-    factor = _factor([(each.root, float(each.calls[0].result.mean())) for each in backwards])
+    factor = _factor([(each.root, float(each.calls[0].result.detach().mean())) for each in backwards])
     if factor is None:
         return None
     function = next(each for each, name in LOSSES.items() if name == call.function)

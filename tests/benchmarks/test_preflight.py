@@ -43,7 +43,7 @@ def test_a_program_is_taken_apart_and_put_back_to_its_start(benchmark):
     captured = benchmark.program_training(benchmark.Job("healthy", "trainer-class", False, str(file)))
     model, (x, y) = captured["model"], captured["train_loader"][0]
     assert captured["optimizer"].state_dict()["state"] == {}
-    assert float(captured["loss_fn"](captured["forward"](model, (x, y)), (x, y))) > 0
+    assert captured["loss_fn"](captured["forward"](model, (x, y)), (x, y)).item() > 0
     assert not model._forward_hooks
 
 
