@@ -383,3 +383,25 @@ def test_a_score_that_improved_before_the_loss_turned_does_not_excuse_its_rise(l
 
 def test_a_few_evaluations_are_counted_where_there_is_no_training_loss():
     assert "4 evaluations" in judged(a_run(steps=40, val_loss=[0.01, 0.02, 0.05, 0.1])).reason
+
+
+def test_a_negative_loss_that_nobody_can_compare_with_a_guess_has_to_be_better_than_at_its_start():
+    jumps = np.tile([-2.0, 40.0, -2.2, 700.0, -1.9, 20.0], 6)
+    assert judged(a_run(steps=36, loss=jumps)).word == "unclear"
+
+
+@pytest.mark.parametrize(("last", "word"), [(0.5, "unclear"), (0.56, "healthy")])
+def test_an_accuracy_that_a_coin_would_have_is_none_whatever_the_loss_did(last, word):
+    squares = np.linspace(0.35, 0.252, 10)
+    score = np.r_[0.497, 0.508, 0.501, 0.503, 0.5, 0.496, 0.504, np.linspace(0.5, last, 3)]
+    said = judged(a_run(loss=falling(1.7, 0.27), val_loss=squares, val_accuracy=score))
+    assert said.word == word
+    assert ("coin" in said.reason) is (word == "unclear")
+
+
+@pytest.mark.parametrize(("end", "word"), [(14.0, "healthy"), (45.0, "unclear")])
+def test_a_distance_of_what_a_generator_makes_says_how_it_goes(end, word):
+    fid = np.r_[np.linspace(150, 14, 30), np.linspace(14, end, 30)]
+    noise = np.random.default_rng(0).normal(0, 0.2, 60)
+    players = {"part/loss_d": 0.9 + noise, "part/loss_g": 1.8 + noise}
+    assert judged(a_run(steps=60, **players, **{"train/fid": fid + noise})).word == word

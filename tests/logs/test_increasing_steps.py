@@ -114,3 +114,10 @@ def test_a_column_of_which_nothing_is_left_after_a_restart_is_no_trouble():
     log = a_log([0, 1, 2, 3, 4, 0, 1, 2, 3])
     log.add("percent", 4, 1.0, 4)
     assert list(straighten(log).columns) == ["loss"]
+
+
+def test_a_run_is_seen_to_start_again_though_every_step_has_several_readings():
+    twice = [step for step in [*range(10), *range(4)] for _ in range(2)]
+    straight = straighten(a_log(twice))
+    assert "started again" in straight.notes[0]
+    assert steps_of(straight) == [0, 1, 2, 3]

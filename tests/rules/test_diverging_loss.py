@@ -115,3 +115,12 @@ def test_speaks_of_values_that_run_away_while_the_reward_gets_no_better(times, s
 
 def test_stays_silent_about_errors_that_grow_with_the_reward():
     assert not exploding(1000, [20.0, 18.0, 22.0, 30.0, 48.0, 70.0, 80.0, 90.0, 90.0])
+
+
+@pytest.mark.parametrize(("held_out", "speaks"), [(0.95, False), (1.02, True)])
+def test_a_harder_stage_during_which_held_out_data_get_better_is_no_divergence(held_out, speaks):
+    time = np.arange(40)
+    stage = np.digitize(time, [12, 25])
+    loss = 0.3 + 0.35 * stage + 1.3 * np.exp(-(time - np.array([0, 12, 25])[stage]) / 3.5)
+    run = a_run(loss=loss, val_loss=2.5 * held_out**time, steps=40)
+    assert bool(diverging_loss.check(run)) is speaks

@@ -198,3 +198,11 @@ def test_a_training_loss_that_was_divided_is_judged_by_how_it_moved(last, speaks
         finished=True,
     )
     assert bool(loss_at_chance.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("area", "severity"), [(0.503, Severity.WARNING), (0.62, Severity.NOTE)])
+def test_an_area_under_the_curve_of_a_half_confirms_a_familiar_level(area, severity):
+    flat = 0.6932 + 0.0004 * np.random.default_rng(0).standard_normal(200)
+    run = a_run(loss=[0.79, 0.7, *flat[2:]], val_loss=flat[:40], val_auc=[0.501] * 39 + [area])
+    (finding,) = loss_at_chance.check(run)
+    assert finding.severity is severity

@@ -69,3 +69,10 @@ def test_a_long_slow_rise_needs_to_give_back_less():
     assert "1.3 times its best" in finding.message
     step = np.r_[fall, np.full(200, 3.05)]
     assert lost_progress.check(a_run(loss=step + 0.02 * RNG.normal(size=500))) == []
+
+
+@pytest.mark.parametrize("last", [0.55, 0.30], ids=["it climbs to the end", "it turned"])
+def test_a_few_epochs_are_enough_where_each_is_worse_than_the_one_before(last):
+    fall = [2.58, 2.38, 1.65, 1.3, 1.1, 0.89, 0.67, 0.5, 0.34, 0.21, 0.11, 0.069, 0.061]
+    run = a_run(loss=[*fall, 0.067, 0.11, 0.2, 0.33, 0.46, last], steps=19)
+    assert bool(lost_progress.check(run)) is (last == 0.55)

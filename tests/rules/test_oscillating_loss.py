@@ -108,3 +108,11 @@ def test_stays_silent_on_sources_that_take_turns_with_little_between_them():
 def test_stays_silent_on_tasks_that_take_turns_and_all_learn():
     level = 3 * (1 + np.arange(600) / 60) ** -0.8
     assert oscillating_loss.check(a_run(loss=level * np.resize([1.0, 1.2, 2.0, 2.2, 1.4, 1.1], 600))) == []
+
+
+@pytest.mark.parametrize(("swing", "speaks"), [(0.4, True), (0.15, False)])
+def test_swings_that_double_the_loss_count_though_they_are_a_small_part_of_the_progress(swing, speaks):
+    time = np.arange(1500)
+    loss = 0.8 + 3 * np.exp(-time / 150) + np.where(time > 700, swing * np.sin(2 * np.pi * time / 7), 0.0)
+    noise = 0.01 * np.random.default_rng(0).standard_normal(1500)
+    assert bool(oscillating_loss.check(a_run(loss=loss + noise, lr=[0.1] * 1500))) is speaks

@@ -197,3 +197,12 @@ def test_of_restless_evaluations_the_last_three_are_not_enough(worse, speaks):
 def test_a_large_share_of_a_loss_near_zero_is_next_to_nothing(high, speaks):
     val = [*np.geomspace(1.4, 0.08, 20), *np.geomspace(0.08, high, 40)]
     assert bool(overfitting.check(a_run(loss=np.geomspace(1.4, 0.004, 300), val_loss=val))) is speaks
+
+
+@pytest.mark.parametrize(("rise", "speaks"), [(0.0, False), (0.05, True)])
+def test_restless_evaluations_that_rise_among_themselves_since_the_best(rise, speaks):
+    wild = 0.25 * np.array([0.3, -0.2, 0.9, 0.1, -0.8, 0.5, 1.2, -0.4, 0.2, 1.0, -0.9, 0.6, -0.1, 0.8, -0.6, 0.7])
+    after = 1.25 + rise * np.arange(16) + wild
+    val = [1.45, 1.4, 1.4, 0.95, *after]
+    run = a_run(loss=np.geomspace(1.7, 0.2, 200), val_loss=val)
+    assert bool(overfitting.check(run)) is speaks

@@ -122,3 +122,12 @@ def test_a_loss_that_the_first_steps_threw_up_and_that_stays_above_twice_its_sta
     )
     (finding,) = stuck_from_start.check(a_run(loss=thrown))
     assert "has never come below its first value" in finding.message
+
+
+@pytest.mark.parametrize(("won", "speaks"), [(0.08, False), (0.0, True)])
+def test_a_small_gain_that_noise_hides_is_no_standstill_for_having_seen_the_data_thrice(won, speaks):
+    time = np.arange(60)
+    for seed in (1, 2, 3):
+        loss = flat(1.45, 60, noise=0.06, seed=seed) - won * (1 - np.exp(-time / 15))
+        found = stuck_from_start.examine(a_run(loss=loss, epoch=3 * time / 59, steps=600))
+        assert isinstance(found, NotExamined) is not speaks

@@ -27,7 +27,8 @@ NEAR = 0.33  # of what was given back: a score that close to its best was back
 NOISE = 4.0  # σ of one reading: the range of thirty readings of pure noise
 UNSETTLED = 3.0  # σ of a median of five, which the progress itself must exceed: there was something to lose
 OF_MEDIAN = 1.25 / np.sqrt(5)  # σ of one reading: that of a median of five normal ones, √(π/2 · 1/5)
-REACHED = 0.05  # of the level: a score that never gained this much had nothing to lose
+REACHED = 0.05  # of the level: a score that never gained this much had nothing to lose, nor is a smaller loss one
+DOUBLED = 2.0  # times its best, for errors: an untrained network makes so many that half of them is never lost again
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def lost_score(series: Series, given_back: float = GIVEN_BACK) -> LostScore | No
     gap, won = curve.now - curve.best, curve.progress
     if won <= max(UNSETTLED * OF_MEDIAN * curve.noise, REACHED * max(abs(curve.best), abs(curve.start))):
         return None
-    if gap < given_back * won or gap <= NOISE * curve.noise:
+    multiple = not up and curve.best > 0 and curve.now >= DOUBLED * curve.best and gap >= REACHED * won
+    if (gap < given_back * won and not multiple) or gap <= NOISE * curve.noise:
         return None
     near = curve.best + NEAR * gap
     place = curve.stays_above(near)

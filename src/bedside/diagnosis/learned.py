@@ -14,10 +14,11 @@ import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import Chance, known_chance
-from bedside.analysis.losses import meant_to_fall, rewards, training_loss, validation_losses, validation_metrics
+from bedside.analysis.losses import held_out_scores, meant_to_fall, rewards, training_loss, validation_losses
 from bedside.analysis.metric_change import BETTER_ONCE, typical_change
 from bedside.analysis.statistics import noise_level, outline, trend
 from bedside.analysis.statistics.outline import Outline
+from bedside.analysis.untrained_signs import EVALUATIONS
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -36,6 +37,7 @@ class Limits:
     far: float = 0.1  # of the level: what an end may be from its best without anybody minding
     lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
     parts: int = 3  # of the evaluations: the first third shows what an untrained network answers
+    coin: float = 0.02  # of all answers, either side of a half: what some thousand examples scatter by
     times: float = 2.0  # the best level, for a loss that is positive by nature: its share of the progress may be small
 
 
@@ -146,7 +148,7 @@ class Learned:
     @cached_property
     def metrics(self) -> list[Curve]:
         """Accuracies, error rates, rewards: whatever has a known better direction and is not a loss."""
-        return self._curves([*validation_metrics(self.run), *([] if self.meant_to_fall else rewards(self.run))])
+        return self._curves([*held_out_scores(self.run), *([] if self.meant_to_fall else rewards(self.run))])
 
     @property
     def every(self) -> list[Curve]:
@@ -179,6 +181,16 @@ class Learned:
             guess = self._guess(best)
             if guess is not None and best < min(2 * guess, guess + self.limits.metric_gain * (1 - guess)):
                 yield series, guess
+
+    def coin(self) -> Series | None:
+        """A held-out accuracy that was a half at every evaluation, whatever its loss (of which nobody says what a guess
+        costs) did meanwhile."""
+        for series in accuracies(self.run):
+            if len(series) < EVALUATIONS or float(abs(series.values - 0.5).max()) > self.limits.coin:
+                continue
+            if not trend(series).rising and not (self.chance and self.chance.classes > 2):
+                return series
+        return None
 
     def _guess(self, best: float) -> float | None:
         """The share of right answers that knows nothing: the commonest label's, or one of K classes."""

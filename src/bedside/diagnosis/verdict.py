@@ -8,11 +8,13 @@ is missing and what would settle it; the first one that holds makes the verdict 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
+from bedside.analysis.held_out_since import held_out_went_on
 from bedside.analysis.losses import SCORE, validation_losses
 from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.analysis.untrained_signs import blind_score
@@ -168,7 +170,7 @@ def _in_epochs(learned: Learned) -> bool:
 def _below_guess(learned: Learned) -> bool:
     """Whether a loss is clearly below that of a blind guess, which is known."""
     losses = [each for each in [learned.training, *learned.held_out] if each is not None]
-    level = learned.chance.level if learned.chance else 0.0
+    level = learned.chance.level if learned.chance else -math.inf  # a loss may be negative, too
     return any(each.now < (1 - learned.limits.below_guess) * level for each in losses)
 
 
@@ -186,6 +188,13 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
             "unclear",
             f"{capital(blind)}.",
             "Compare its answers with the mean of the targets, and standardise the targets if they are large.",
+        )
+    if (coin := learned.coin()) is not None:
+        return Verdict(
+            "unclear",
+            f"{coin.key} was between {number(float(coin.values.min()))} and {number(float(coin.values.max()))} at all "
+            f"{len(coin)} evaluations, which tossing a coin would give.",
+            "Compare its answers with the share of the commonest class, and log a score that is meant for this task.",
         )
     chance = learned.chance
     losses = [each for each in [*learned.held_out[:1], learned.training] if each is not None]
@@ -263,6 +272,7 @@ def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
     """It ends far from its own best."""
     for each in learned.every:
         excused = each in learned.held_out and learned.metrics_went_on(each)
+        excused = excused or (each is learned.training and held_out_went_on(learned.run, each.best_step))
         if each.lost and not excused:
             return Verdict(
                 "unclear",

@@ -124,6 +124,8 @@ def _restarts(arrays: Arrays) -> list[tuple[float, float]]:
     steps, _, order = max(arrays.values(), key=lambda three: len(three[0]))
     by_order = np.argsort(order, kind="stable")
     steps, order = steps[by_order], order[by_order]
+    moved = np.append(True, steps[1:] != steps[:-1])  # a step may have several readings: batches of an epoch
+    steps, order = steps[moved], order[moved]
     highest = np.maximum.accumulate(steps)
     below = np.flatnonzero((steps[1:] < highest[:-1]) & (steps[1:] < steps[:-1])) + 1  # each place it goes back
     found = []

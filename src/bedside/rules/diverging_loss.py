@@ -16,7 +16,8 @@ progress (on the logarithm of a positive loss) is enough if the loss is worse th
 loss by less than `felt` of its best is not a divergence, however little was won before. A rise `as_large` as others
 from which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
 `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
-loss; surrogate losses of policy optimisation are not judged.
+loss; surrogate losses of policy optimisation are not judged, nor a training loss during whose rise every validation
+loss went on falling.
 
 ## When it is wrong
 A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.
@@ -44,6 +45,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.held_out_since import held_out_went_on
 from bedside.analysis.losses import called, is_surrogate, loss_to_fall, rewards, validation_metrics
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways
 from bedside.finding import Finding, Severity
@@ -87,6 +89,8 @@ def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if onset is None or not _lost(run, curve, scale, onset, positive, limits):
         return
     first = _refine(series, scale, onset, positive)
+    if held_out_went_on(run, first):
+        return
     best_step, best = lowest_reading(series, curve)
     unit = max(curve.progress, limits.noise * curve.wander)
     given_back = (curve.now - curve.best) / unit if unit > 0 else math.inf

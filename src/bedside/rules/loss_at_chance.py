@@ -14,8 +14,8 @@ Over the last third the loss is within two percent (or its noise) of the chance 
 the run's configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is
 inferred where the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy,
 familiar values (ln 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third
-digit, only if the loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well.
-Where evaluations are few, or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a
+digit, only if the loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well,
+or an area under the curve near a half. Where evaluations are few, or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a
 loss of about ln K that was never `lower`, or the very same accuracy again and again beside a held-out loss that has
 stopped falling and that a network which always gives this answer has at least (where it is right more often than not:
 which also knows how often). A training loss that is no better but too restless to have settled is judged by its
@@ -60,7 +60,7 @@ from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_ch
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline, trend
-from bedside.analysis.untrained_signs import low_metric, one_answer, only_frequencies
+from bedside.analysis.untrained_signs import blind_score, low_metric, one_answer, only_frequencies
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -119,7 +119,7 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     if chance is None or not settled_there or float(blocks.means.min()) < lowest:
         yield from _never_better(run, series, limits)
         return
-    guessing = low_metric(run)
+    guessing = low_metric(run) or blind_score(run)
     if not chance.known and not chance.confirmed and float(series.values[0]) > (1 + limits.start) * chance.level:
         return  # a loss that came down from anywhere may stop on any number
     sign = f", {guessing}" if guessing else ", and so is the accuracy" if chance.confirmed else ""

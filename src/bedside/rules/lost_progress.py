@@ -13,13 +13,14 @@ On the outline of the whole curve, restarts included: now it is `worse` times it
 own noise; it gave back `given_back` of its progress on the logarithm and `share` of it on the loss itself (a loss of
 1e-4 may well be 1e-3 for a while). Or it gave back `third` of it on the loss itself and is `slightly` above its best.
 After a collapse, in which `half` of the progress was gone, half of `given_back` is enough; so it is for a loss that has
-been rising for a `third` of the run, still does, and is `far` beyond its noise by now. It has been away from its
-best for `long` of the run and `readings` readings, otherwise it is a spike. A learning rate that was raised in between
-and is still high (a warm restart) explains it; so does a fall that would bring it back in half the time it has been
-away. A loss that rose as far and came back `again` times goes through stages, or swings. One without a natural zero
-must have given back `half` of its progress. Where no loss is meant to fall, or none was logged, the scores that should
-rise (rewards, success rates, held-out metrics) are judged instead: most of them have given back half of what they had
-won, and have not been near their best since; a training score that goes on rising makes it overfitting instead.
+been rising for a `third` of the run, still does, and is `far` beyond its noise by now. It has been away from its best
+for `long` of the run and `readings` readings, or rose `row` times in a row up to the end; otherwise it is a spike. A
+learning rate that was raised in between and is still high (a warm restart) explains it; so does a fall that would bring
+it back in half the time it has been away. So do validation losses that went on falling all the while. A loss that rose
+as far and came back `again` times goes through stages, or swings. One without a natural zero must have given back
+`half` of its progress. Where no loss is meant to fall, or none was logged, the scores that should rise (rewards,
+success rates, held-out metrics) are judged instead: most of them have given back half of what they had won, and have
+not been near their best since; a training score that goes on rising makes it overfitting instead.
 
 ## When it is wrong
 Harder data or another term in the loss since then: the finding names the step to look at.
@@ -46,6 +47,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.held_out_since import held_out_went_on
 from bedside.analysis.losses import called, judged_loss, loss_to_fall, meant_to_fall, rewards, validation_metrics
 from bedside.analysis.lost_scores import MIN_READINGS, LostScore, lost_score
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways, trend
@@ -60,7 +62,7 @@ from bedside.wording import number, percent
 
 @dataclass(frozen=True)
 class Limits:
-    fewest: int = 20  # readings, as for any verdict
+    fewest: int = 12  # readings: epochs are few, and each is the mean of many steps
     worse: float = 1.25  # times the best: a quarter as high again; a change of the batches makes less
     noise: float = 5.0  # σ of the deviations from the slow shape, as for diverging-loss
     given_back: float = 0.25  # of the progress on the logarithm: harder data of a curriculum cost less
@@ -71,6 +73,7 @@ class Limits:
     half: float = 0.5  # of the progress of a loss that may be negative, as for diverging-loss
     long: float = 0.1  # of the run: loss-spike has what comes back sooner
     readings: int = 10  # away from the best
+    row: int = 5  # rises in a row up to the end: noise does that once in 720 times
     again: int = 2  # rises as large that it came back from: stages of a curriculum, or swings
     near: float = 0.33  # of the rise: below it the curve was back
     raised: float = 1.5  # learning rate after over before: schedules that only decay never do this
@@ -88,7 +91,11 @@ def lost_progress(run: Run, limits: Limits) -> Iterator[Finding]:
     rise, away = curve.now - curve.best, _away(series, curve, limits)
     if away is None or not _lost(series, curve, away, positive, limits):
         return
-    if _comes_back(series, curve, away, limits) or _warm_restart(run, curve, away, limits):
+    if (
+        held_out_went_on(run, away)
+        or _comes_back(series, curve, away, limits)
+        or _warm_restart(run, curve, away, limits)
+    ):
         return
     if len(sways(curve.values, rise)) >= limits.again:
         return
@@ -159,7 +166,8 @@ def _away(series: Series, curve: Outline, limits: Limits) -> int | None:
         return None
     step = int(curve.steps[place])
     since = len(series.since(step))
-    return step if since >= max(limits.readings, limits.long * len(series)) else None
+    climbs = bool((np.diff(series.values[-limits.row - 1 :]) > 0).all())
+    return step if climbs or since >= max(limits.readings, limits.long * len(series)) else None
 
 
 def _lost(series: Series, curve: Outline, away: int, positive: bool, limits: Limits) -> bool:

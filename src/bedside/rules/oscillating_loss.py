@@ -15,11 +15,11 @@ that wanders around the level it began at does not count: nearly all of it must 
 second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has −0.5) and as
 large as `bounce` of the progress. In cycles: the second half or the last quarter swings to and fro at a period of its
 own (its autocorrelation is negative half a period away and positive a whole one away, which that of noise is not), by
-`cycle` of the progress and `high_over` of its lower level, without falling by `gained` all the while. In company: after
-the first quarter the validation loss, which knows no batch noise, went up by `sway` of what it had won and down again
-at least twice, without winning more than that in all; so did the outline of the training loss, at least `times` times
-and beyond `clear` times its noise. Not where the learning rate itself goes up and down (cyclical schedules), nor for
-surrogate losses.
+`cycle` of the progress and `high_over` of its lower level (or by `tenth` of the progress and `far` over that level),
+without falling by `gained` all the while. In company: after the first quarter the validation loss, which knows no batch
+noise, went up by `sway` of what it had won and down again at least twice, without winning more than that in all; so did
+the outline of the training loss, at least `times` times and beyond `clear` times its noise. Not where the learning rate
+itself goes up and down (cyclical schedules), nor for surrogate losses.
 
 ## When it is wrong
 Losses of adversarial training, which oscillate by design.
@@ -69,6 +69,8 @@ class Limits:
     bounce: float = 0.25  # of the progress, from one reading to the next
     cycle: float = 0.25  # of the progress, from bottom to top, as for a bounce
     gained: float = 0.2  # of the level, over that stretch: tasks that take turns, all of them learning
+    tenth: float = 0.1  # of the progress, for a loss that swings `far`: a tenth shows on a plot
+    far: float = 1.5  # of the lower level: tasks of different difficulty that take turns differ by a factor of two
     high_over: float = 0.5  # of the lower level: batches of two kinds that take turns differ by less
     evaluations: int = 12  # of the validation loss: nine after its first quarter, enough for two sways
     won: float = 0.3  # of the first evaluation: a network that has hardly learned has nothing to lose
@@ -148,6 +150,8 @@ def _cycles(series: Series, curve: Outline, limits: Limits) -> tuple[int, Cycle]
         found = cycle(late)
         level = float(np.percentile(late, 10))
         needed = max(limits.cycle * curve.progress, limits.high_over * level if level > 0 else 0.0)
+        if level > 0:
+            needed = min(needed, max(limits.tenth * curve.progress, limits.far * level))
         gain = trend(series.tail(len(late)))
         learns = gain.falling and -gain.change > limits.gained * abs(float(np.median(late)))
         if found is not None and found.height >= needed and not learns:

@@ -8,26 +8,27 @@ Everything after the best evaluation makes the model worse on data it has not se
 with is not the one to keep.
 
 ## How it decides
-Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its
-best level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the
-last three are well above the best; where evaluations are restless, the last eight must be above it. Where evaluations
-are too noisy for that, a rise by `much` of the very best will do, if the training loss is below it, at least
-`settled` evaluations lie behind it and none of them came halfway back. With fewer than `trusted` evaluations there is
-no noise to compare with, so the rise must be twice as large and without a step back. Meanwhile the training loss did
-not rise, and it fell by `fell` or was near zero already. With several validation sets, at least half of them must
-agree. Where metrics are logged beside the losses (accuracy, BLEU, WER), the typical one must have lost some of its
-best since the loss turned; or not have moved while the loss is up by `much`; or have improved only at first while the
-loss has `doubled`. A training loss that was `learned_out` and lies below `far_below` of the best validation loss has
-nothing left to teach: there a rise by `rise_learned_out` is enough, unless the typical metric still improves; and so
-is one by `rise_apart` where validation ends at `apart` times the training loss and the typical metric won nothing at
-all. Or the training data are known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each
-costs ln 2 or more) than the held-out accuracy shows, and of those no more than `gained` were put right since; then a
-rise by `rise_by_heart` is as good as one by `rise`. So it is where the rise took back `taken_back` of all that
-validation had won, and the training loss is further below its best than all of that. Any other rise under a steady
-accuracy is overconfidence, another finding. A rise of less than `worth` of the first level says nothing, whatever
-share of a loss near zero it is. One that came all at once and has been falling ever since is that of another task or
-measure. Without a validation loss the held-out scores are judged: most of them have lost `score_lost` of what they
-had won, for good, while the training loss (or the same score on training data) went on.
+Each validation loss is compared with its own best: now (the last three evaluations) it is higher by `rise` of its best
+level, or of its progress where its zero means nothing, and by `noise` times its own evaluation noise; all of the last
+three are well above the best; where evaluations are restless, the last eight must be above it. Where evaluations are
+too noisy for that, a rise by `much` of the very best will do, if the training loss is below it, at least `settled`
+evaluations lie behind it and none of them came halfway back; so will a smaller one if those evaluations rise among
+themselves, beyond chance. With fewer than `trusted` evaluations there is no noise to compare with, so the rise must be
+twice as large and without a step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero
+already. With several validation sets, at least half of them must agree. Where metrics are logged beside the losses
+(accuracy, BLEU, WER), the typical one must have lost some of its best since the loss turned; or not have moved while
+the loss is up by `much`; or have improved only at first while the loss has `doubled`. A training loss that was
+`learned_out` and lies below `far_below` of the best validation loss has nothing left to teach: there a rise by
+`rise_learned_out` is enough, unless the typical metric still improves; and so is one by `rise_apart` where validation
+ends at `apart` times the training loss and the typical metric won nothing at all. Or the training data are known by
+heart: the training loss leaves room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out
+accuracy shows, and of those no more than `gained` were put right since; then a rise by `rise_by_heart` is as good as
+one by `rise`. So it is where the rise took back `taken_back` of all that validation had won, and the training loss is
+further below its best than all of that. Any other rise under a steady accuracy is overconfidence, another finding. A
+rise of less than `worth` of the first level says nothing, whatever share of a loss near zero it is. One that came all
+at once and has been falling ever since is that of another task or measure. Without a validation loss the held-out
+scores are judged: most of them have lost `score_lost` of what they had won, for good, while the training loss (or the
+same score on training data) went on.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -66,7 +67,7 @@ from bedside.analysis.losses import (
 )
 from bedside.analysis.lost_scores import MIN_READINGS, LostScore, lost_score
 from bedside.analysis.metric_change import BETTER, SAME, level_at, typical_change
-from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline
+from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, trend
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -231,7 +232,8 @@ def _rise(series: Series, training: float, least: float, limits: Limits) -> _Ris
     rise = curve.now - curve.best
     unit = curve.best if float(series.values.min()) > 0 else curve.progress
     if unit <= 0 or rise < least * unit or lasting_rise(series, curve) < limits.noise * curve.noise:
-        return _rise_for_good(series, curve, limits) if training < float(series.values.min()) else None
+        noisy = training < float(series.values.min())
+        return (_rise_for_good(series, curve, limits) or _rising(series, curve, least, limits)) if noisy else None
     if float(series.values[-3:].min()) < curve.best + rise / 2:
         return None
     step, best = lowest_reading(series, curve)
@@ -246,6 +248,15 @@ def _rise_for_good(series: Series, curve: Outline, limits: Limits) -> _Rise | No
     if best <= 0 or rise < limits.much * best or len(late) < limits.settled or float(late.min()) < best + rise / 2:
         return None
     return _Rise(series, best, curve.now, int(series.steps[place]), rise / best)
+
+
+def _rising(series: Series, curve: Outline, least: float, limits: Limits) -> _Rise | None:
+    """Noisy evaluations that all came after the very best one: if they rise among themselves, it was not mere luck."""
+    place, rise = int(np.argmin(series.values)), curve.now - curve.best
+    best, since = float(series.values[place]), series.since(int(series.steps[place]) + 1)
+    if best <= 0 or rise < least * curve.best or len(since) < limits.settled or not trend(since).rising:
+        return None
+    return _Rise(series, best, curve.now, int(series.steps[place]), curve.now / best - 1)
 
 
 def _rise_of_few(series: Series, limits: Limits) -> _Rise | None:

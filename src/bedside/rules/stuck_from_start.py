@@ -14,9 +14,10 @@ too noisy to see `resolution` of the level, or the learning rate has only ever r
 judge. A loss may be flat because it was good to begin with, so it takes a sign of ignorance to make it a warning: the
 level is that of chance, the data went by three times, the learning rate or the updates are below 1e-7, an accuracy
 stays below 0.1 or is the same to the last digit again and again, or a score never left what a blind guess has (R² 0,
-AUC 0.5), or the first steps threw the loss up and it only came back to where it was. Without one it is a note. A loss
-that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is worse
-than an untrained network, and needs no other sign.
+AUC 0.5), or the first steps threw the loss up and it only came back to where it was. That the data went by often is not
+enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it. Without one it is a note. A
+loss that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is
+worse than an untrained network, and needs no other sign.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
@@ -46,7 +47,7 @@ import numpy as np
 from bedside.analysis.losses import called, loss_to_fall, rewards, validation_metrics
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, trend
-from bedside.analysis.untrained_signs import Sign, signs_of_ignorance
+from bedside.analysis.untrained_signs import MANY_EPOCHS, Sign, signs_of_ignorance
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -54,7 +55,7 @@ from bedside.record.run import Run
 from bedside.record.series import Series, Values
 from bedside.rules.advice import lower_learning_rate, raise_learning_rate
 from bedside.rules.base import rule
-from bedside.wording import number, steps
+from bedside.wording import number, percent, steps
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Limits:
     quarters: int = 4  # of the run, as wide as they can be and still show a fall
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
+    perhaps: float = 0.5  # of that blur: a fall as large may be real, and is with fine-tuned models
     worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
     doubled: float = 2.0  # times its level: diverging-loss speaks from there on; a first block that high was blown up
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
@@ -110,6 +112,9 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         return  # that is a divergence
 
     signs = signs_of_ignorance(run, float(means[-1]))
+    perhaps = fall > max(limits.moved * level, limits.perhaps * blur)
+    if perhaps and not worse and not blown and max((sign.sure for sign in signs), default=0.0) <= MANY_EPOCHS:
+        raise NotEnough(f"a longer run: {series.key} may have fallen by {percent(fall / level)}, which its noise hides")
     if blown:
         signs.append(Sign("after the first steps had thrown it up", 0.75))
     if worse:

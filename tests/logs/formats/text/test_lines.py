@@ -396,3 +396,45 @@ def test_thousands_stay_thousands():
 def test_epochs_are_counted_from_zero_or_from_one(first, steps):
     lines = [f"Epoch {first + i} [50/100] loss {9 - i}" for i in range(3)]
     assert list(curve(run_of(*lines).loss)) == steps
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Epoch {}: val top 1 acc: {:.2f}, top 5 acc: {:.2f}", {"val/acc_top1", "val/acc_top5", "val/accuracy"}),
+        ("==== Epoch {}, Top-1: {:.2f} Top-5: {:.2f} ====", {"train/acc_1", "train/acc_5"}),
+    ],
+)
+def test_the_digit_of_top_5_belongs_to_the_name(line, names):
+    run = run_of(*[line.format(epoch, 0.1 * epoch, 0.2 * epoch) for epoch in (1, 2, 3)])
+    found = [vital for vital in run.vitals if vital in names]
+    assert sorted(curve(run.series(vital))[3] for vital in found) == pytest.approx([0.3, 0.6])
+
+
+def test_top_1_and_top_5_in_lines_of_their_own_stay_apart():
+    run = run_of(*[f"Epoch: {epoch}, top {k} acc: {0.1 * epoch * k}" for epoch in (1, 2) for k in (1, 5)])
+    assert {round(run.series(vital).last, 1) for vital in run.vitals} == {0.2, 1.0}
+
+
+def test_an_iteration_step_counts_over_the_whole_run():
+    run = run_of(*[f"Epoch: {n // 3}/9, Iteration step: {1300 * (n + 1)}, loss: {2.0 - 0.1 * n}" for n in range(6)])
+    assert list(curve(run.loss)) == [1300, 2600, 3900, 5200, 6500, 7800]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Saved best model (val loss 0.63)",
+        "Loaded best model from epoch 3 with val_loss=0.633",
+        "Best epoch: 3, val loss: 0.633",
+    ],
+)
+def test_a_line_about_the_best_weights_repeats_a_reading(line):
+    losses = [1.1, 0.7, 0.633, 0.65, 0.7]
+    run = run_of(*[f"Epoch {n}: train loss {1 / n:.3f}, val loss {each}" for n, each in enumerate(losses, 1)], line)
+    assert curve(run.series("val/loss")) == dict(enumerate(losses, 1))
+
+
+def test_a_line_about_the_best_weights_with_news_is_a_reading():
+    run = run_of(*[f"Epoch {n}: saved the best model with val loss {1 / n:.3f}" for n in (1, 2, 3)])
+    assert len(run.series("val/loss")) == 3

@@ -21,6 +21,7 @@ STEPS = (
     *("it", "num_updates", "update", "up", "current_steps", "num_timesteps", "timesteps", "timestep", "s"),
     *("episode", "episodes"),
 )
+_STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "iters", "update", "updates"))
 EPOCHS = ("epoch", "epochs", "ep", "round")
 # Counts over the whole run even where an evaluation names them: `Eval num_timesteps=500`.
 OF_THE_RUN = (*EPOCHS, "global_step", "num_timesteps", "total_timesteps")
@@ -141,6 +142,8 @@ def counts(name: str) -> str:
     for before in ("trainer/", "time/", "train/", "train "):
         plain = plain.removeprefix(before)
     words = in_english(plain.replace(" ", "_").split("_"))
+    if len(words) > 1 and set(words) <= _STEP_WORDS:  # `Iteration step: 1300`
+        words = words[-1:]
     if words[0] in SPLITS and "_".join(words[1:]) in OF_THE_RUN:  # `Test Epoch: [3/90]`
         words = words[1:]
     return "_".join(words)

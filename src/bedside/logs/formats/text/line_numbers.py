@@ -50,6 +50,10 @@ _NUMBER = re.compile(
     """
 )
 # A full stop ends a sentence behind a whole word or a unit: `3DBall. Step: 9. Time: 10 s. Mean`, not `Avg. loss`.
+# `top 1 acc: 0.7`, `Top-5: 0.9`: the digit belongs to the name.
+_TOP = re.compile(
+    r"(?i)\btop[ _-]?(?P<k>\d{1,2})(?:[ _-](?P<what>acc(?:uracy)?|err(?:or)?|prec(?:ision)?)\b|(?<=[ -]\d)(?=\s?[:=]))"
+)
 _CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
 _EDGES = " \t:=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
@@ -122,8 +126,14 @@ class Spot:
 
 def tidy(line: str) -> str:
     """A line, as long as before, with blanks for colours, log prefixes, dates and other digits."""
-    bare = WRAPPING.sub(_blanked, uncoloured(line))
+    bare = _TOP.sub(_in_one_word, WRAPPING.sub(_blanked, uncoloured(line)))
     return _NOT_READINGS.sub(_fenced, _LEVEL.sub(_blanked, bare, count=1))
+
+
+def _in_one_word(match: re.Match[str]) -> str:
+    """`top 1 acc` as acc__top1, which is as long."""
+    what, end = match["what"] or "acc", f"top{match['k']}" if match["what"] else match["k"]
+    return what + "_" * (len(match[0]) - len(what) - len(end)) + end
 
 
 def uncoloured(line: str) -> str:

@@ -15,13 +15,14 @@ from bedside.naming.name_parts import SPLITS, split_words
 
 MAX_SHAPES = 5_000  # shapes remembered; a log with more is not a log of records
 MAX_LINE_LENGTH = 2_000  # characters of a line that is worth remembering
-# Numbers that are not part of a word: in `g0_loss` the 0 is its name, and the 95 in `mAP50-95`.
-_FREE = re.compile(r"((?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")
+# Numbers that are not part of a word: in `g0_loss` the 0 is its name, and so are 95 in `mAP50-95` and 5 in `top 5`.
+_FREE = re.compile(r"((?<![tT][oO][pP][ -])(?<![\w@.#])(?<![a-zA-Z]\d-)(?<![a-zA-Z]\d\d-)\d[\d.,]*)")
 _SAME_DIGIT = str.maketrans("123456789", "000000000")
 _SKIPS = re.compile(r"(?i)\boverflow\b|\bskipp(?:ed|ing)\b")
 _CONFIG = re.compile(r"(?i)(?:namespace|config|args|arguments|settings)\w{0,40}\s{0,9}[({:=]")
 _COMMAND = re.compile(r"\s--\w[\w-]*[ =][^\n]*\s--\w")
 _SUMMARY = re.compile(r"train_runtime")  # what the HF Trainer prints about the whole run
+_ANNOUNCES = re.compile(r"(?i)\b(?:best|sav(?:ed|ing)|load(?:ed|ing)|restor(?:ed|ing))\b")
 _EVALUATING = re.compile(r"(?i)\bevaluat|\bvalidat|\bsaving dict for\b")  # the last: TensorFlow's Estimator
 
 
@@ -36,6 +37,7 @@ class Shape:
     config: bool  # it speaks of settings
     command: bool  # a command line with options
     summary: bool  # about the whole run
+    announces: bool  # it speaks of the best weights, or of weights that were saved or loaded
 
     def read(self, line: str) -> list[Found]:
         return [spot.read(line) for spot in self.spots]
@@ -71,6 +73,7 @@ def _shape(line: str) -> Shape:
         bool(_CONFIG.search(line)),
         bool(_COMMAND.search(line)),
         bool(_SUMMARY.search(line)),
+        bool(_ANNOUNCES.search(line)),
     )
 
 

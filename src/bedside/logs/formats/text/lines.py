@@ -34,6 +34,7 @@ from bedside.naming.metric_names import read_name
 MAX_LINE_LENGTH = 2**15  # characters that are looked at; nobody prints a longer record
 MAX_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
+MANY_DIGITS = 15  # of a number that was written with an exponent: it is not rounded
 ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
@@ -76,6 +77,8 @@ class _Reader:
         if apart != names:
             found = [replace(each, name=name) for each, name in zip(found, apart, strict=True)]
         self.trains = has_training_loss(apart, tuple([each.section for each in found]), shape.split)
+        if shape.announces and not self.trains and self._known_already(found, shape.split or self.split):
+            return
         if (self.clock.step is None and not self.trains) or shape.config or shape.command:
             for key, value in settings_in_text(text).items():
                 self.log.config.setdefault(key, value)
@@ -94,6 +97,19 @@ class _Reader:
                 self._metric(each)
         if skipped:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
+
+    def _known_already(self, found: Sequence[Found], split: str) -> bool:
+        """Whether a line that speaks of the best weights only repeats what was read before, rounded or not."""
+        known = []
+        for each in found:
+            column = column_of(each.name, each.section, split)
+            if column is None or not column.known:
+                continue
+            before, written = self.log.columns.get(column.name), repr(each.value)
+            digits = len(written.partition(".")[2]) if "e" not in written else MANY_DIGITS
+            values = before.values if before is not None else ()
+            known.append(each.value in values or (digits > 1 and any(round(v, digits) == each.value for v in values)))
+        return bool(known) and all(known)
 
     def _metric(self, each: Found) -> None:
         column = column_of(each.name, each.section, self.split)
