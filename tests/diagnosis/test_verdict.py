@@ -405,3 +405,9 @@ def test_a_distance_of_what_a_generator_makes_says_how_it_goes(end, word):
     noise = np.random.default_rng(0).normal(0, 0.2, 60)
     players = {"part/loss_d": 0.9 + noise, "part/loss_g": 1.8 + noise}
     assert judged(a_run(steps=60, **players, **{"train/fid": fid + noise})).word == word
+
+
+def test_single_batches_that_scatter_by_factors_show_what_was_learned_on_the_logarithm():
+    rng = np.random.default_rng(3)
+    loss = np.r_[np.full(34, 0.06), np.full(136, 0.015)] * np.exp(1.4 * rng.normal(size=170))
+    assert judged(a_run(steps=170, loss=loss)).word == "healthy"

@@ -115,3 +115,9 @@ def test_a_single_batch_that_is_fitted_as_well_as_can_be_may_rest(changed, speak
     converged = {"loss": [1.5] * 10 + [0.2] * 40, "grad_norm": [1.0] * 10 + [1e-5] * 40, "batch_fingerprint": 1.0}
     converged["loss"] = [value * 1.0001234 for value in (changed.get("loss") or converged["loss"])]
     assert bool(constant_loss.check(a_run(**converged | {k: v for k, v in changed.items() if k != "loss"}))) is speaks
+
+
+@pytest.mark.parametrize(("decimals", "speaks"), [(2, False), (4, True)])
+def test_one_printed_digit_repeats_by_rounding(decimals, speaks):
+    loss = np.round(np.r_[np.geomspace(1.8411, 0.0301, 60), np.full(40, 0.0301)], decimals)
+    assert bool(constant_loss.check(a_run(loss=loss))) is speaks

@@ -109,3 +109,11 @@ def test_what_training_won_before_the_first_evaluation_is_no_measure():
         0.61,
     ]
     assert erratic_validation.check(a_run(loss=loss, val_loss=val)) == []
+
+
+@pytest.mark.parametrize(("noise", "speaks"), [(0.12, False), (0.35, True)])
+def test_a_small_validation_set_of_a_model_that_improves_little_is_not_erratic(noise, speaks):
+    rng, time = np.random.default_rng(5), np.arange(35)
+    level = 2.0 * (1 - 0.25 * (1 - np.exp(-time / 7)))
+    run = a_run(loss=level * np.exp(0.01 * rng.normal(size=35)), val_loss=level * np.exp(noise * rng.normal(size=35)))
+    assert bool(erratic_validation.check(run)) is speaks

@@ -117,3 +117,12 @@ def restless(first, leaps=8):
 @pytest.mark.parametrize(("first", "speaks"), [(81, True), (79, False)])
 def test_speaks_when_leaps_have_become_the_rule(first, speaks):
     assert len(restless(first)) == speaks
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_single_batches_of_a_classifier_that_knows_most_of_them_have_wild_losses(seed):
+    rng, time = np.random.default_rng(seed), np.arange(600)
+    loss = (0.01 + 0.6 * np.exp(-time / 30)) * np.exp(1.4 * np.minimum(1, time / 40 + 0.2) * rng.normal(size=600))
+    assert [each for each in loss_spike.check(a_run(loss=loss)) if each.severity >= Severity.WARNING] == []
+    loss[[200, 320, 450]] = 60.0
+    assert [each for each in loss_spike.check(a_run(loss=loss)) if each.severity >= Severity.WARNING]

@@ -116,3 +116,11 @@ def test_swings_that_double_the_loss_count_though_they_are_a_small_part_of_the_p
     loss = 0.8 + 3 * np.exp(-time / 150) + np.where(time > 700, swing * np.sin(2 * np.pi * time / 7), 0.0)
     noise = 0.01 * np.random.default_rng(0).standard_normal(1500)
     assert bool(oscillating_loss.check(a_run(loss=loss + noise, lr=[0.1] * 1500))) is speaks
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_of_both_losses_that_has_nothing_in_common_is_no_oscillation(seed):
+    rng, time = np.random.default_rng(seed), np.arange(300)
+    level = 4.1 + 2.8 * np.exp(-time / 20)
+    train = level * rng.choice([0.8, 1.0, 1.25], 300)
+    assert oscillating_loss.check(a_run(loss=train, val_loss=1.2 * level * np.exp(0.12 * rng.normal(size=300)))) == []

@@ -206,3 +206,8 @@ def test_restless_evaluations_that_rise_among_themselves_since_the_best(rise, sp
     val = [1.45, 1.4, 1.4, 0.95, *after]
     run = a_run(loss=np.geomspace(1.7, 0.2, 200), val_loss=val)
     assert bool(overfitting.check(run)) is speaks
+
+
+@pytest.mark.parametrize(("val", "speaks"), [([1.0, 1.03, 1.05, 1.06, 1.11, 1.19], True), ([1.0, 1.1, 1.19], False)])
+def test_a_few_evaluations_that_rise_in_a_row_need_no_large_rise(val, speaks):
+    assert bool(overfitting.check(a_run(loss=np.linspace(0.07, 0.02, 96), val_loss=val))) is speaks

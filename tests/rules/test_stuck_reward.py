@@ -43,3 +43,10 @@ def test_needs_readings_and_steps(short):
 def test_does_not_judge_a_reward_that_may_have_doubled_unseen(level, speaks):
     falls = np.linspace(0.5, -0.5, 60) + np.tile([1.0, -1.0, 0.0], 20)
     assert bool(stuck_reward.check(run(level + falls))) is speaks
+
+
+@pytest.mark.parametrize(("last", "speaks"), [(-79.4, False), (-85.2, True)])
+def test_a_reward_that_rises_to_its_best_at_the_end_is_not_stuck(last, speaks):
+    early = [-84.8, -84.2, -82.5, -81.7, -81.6, -83.8, -84.4, -85.3, -85.5, -84.2, -84.3, -84.2]
+    reward = [*early, *np.linspace(-85.3, last, 13)]
+    assert bool(stuck_reward.check(a_run(loss=[50.0] * 5000, **{"train/mean_reward": reward}))) is speaks

@@ -1,7 +1,6 @@
 """What held-out data say about a training loss that rose: if they get better and better, only the task got harder.
 
->>> steps = np.arange(20)
->>> run = Run("x", [Series("val/loss", "", steps, 2 * 0.95**steps)])
+>>> run = Run("x", [Series("val/loss", "", range(20), [2 * 0.95**k for k in range(20)])])
 >>> held_out_went_on(run, 8), held_out_went_on(run, 18)
 (True, False)
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -99,8 +99,14 @@ class Curve:
     def _beyond(self, gain: float, least: float) -> bool:
         if gain <= least:
             return False
-        slope = trend(self.series)
-        return gain > self.limits.noise * self.outline.wander or slope.falling
+        return gain > self.limits.noise * self.outline.wander or self._falls
+
+    @cached_property
+    def _falls(self) -> bool:
+        """Beyond chance; single batches that are mostly known scatter by factors, and show it on the logarithm."""
+        if trend(self.series).falling or float(self.series.values.min()) <= 0:
+            return trend(self.series).falling
+        return trend(replace(self.series, values=np.log(self.series.values))).falling
 
     @property
     def lost(self) -> bool:

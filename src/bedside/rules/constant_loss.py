@@ -52,7 +52,7 @@ import numpy as np
 from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.schedule import warming_up
-from bedside.analysis.statistics import how_sure, is_rounded, repeats_at_end, still_learning
+from bedside.analysis.statistics import digits_left, how_sure, is_rounded, repeats_at_end, still_learning
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -98,7 +98,7 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     elif abs(value) <= limits.done * abs(float(series.values[0])):
         frozen = False
     elif is_rounded(value):
-        frozen = count >= limits.rounded and abs(value) >= limits.precise
+        frozen = count >= limits.rounded and abs(value) >= limits.precise and digits_left(series.values) > 1
     else:
         frozen = count >= limits.same
     exact = bool((series.values[-count:] == value).all())

@@ -13,9 +13,9 @@ a validation set of a few samples.
 Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and `error` standard errors over the last
 half of many evaluations, and `louder` times that of the training loss there. In episodes: after having fallen by `deep`
 of its first value it went back there at least `times` times, with at least `back` of what it had won in between, and
-`dense` of the evaluations from the first return to the last are such; and its noise over that episode, in units of its
-progress, is `far_louder` times that of the training loss since the first evaluation. So a small validation set of a
-noisy problem does not count.
+`dense` of the evaluations from the first return to the last are such; the noise of its logarithm there is at least
+`restless`; and its noise over that episode, in units of its progress, is `far_louder` times that of the training loss
+since the first evaluation. So a small validation set of a noisy problem does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -60,6 +60,7 @@ class Limits:
     fewest: int = 12  # evaluations: swings of fewer are early training
     wild: float = 0.4  # σ of the logarithm: neighbours differ by a factor of 1.6 on average
     error: float = 1.0  # standard errors of such a σ, 1/√n of it: half of the evaluations know it less well than all
+    restless: float = 0.2  # σ of the logarithm in an episode, half of `wild`: a few hundred examples make half of that
     deep: float = 0.2  # of the first value: less is a flat curve, which crosses its first value by chance
     back: float = 0.25  # of what had been won: enough that two returns are two
     times: int = 3  # returns to the start: once is a bad evaluation, twice bad luck
@@ -148,6 +149,9 @@ def _returns(series: Series, training: Series, limits: Limits) -> list[int]:
     if len(found) < limits.times or curve.progress <= 0:
         return []
     episode = values[max(0, found[0] - 2) : found[-1] + 3]
+    least = limits.restless * (1 + limits.error / math.sqrt(len(episode)))
+    if float(episode.min()) > 0 and noise_level(np.log(episode)) < least:
+        return []
     louder = noise_level(episode) / won[found[-1]] > limits.far_louder * curve.noise / curve.progress
     return found if louder else []
 

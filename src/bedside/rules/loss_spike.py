@@ -10,15 +10,15 @@ poisoned for a while, and the next leap may not come back.
 ## How it decides
 A reading is far out when it leaves the median of the ten before it by five times the tail (95th percentile) of the
 curve's usual deviations, on the logarithm for a positive loss, or on the loss itself where it comes to `untrained`
-times the worst of the first steps. The excursion must come back within `brief` of the run;
-if it does not, it is a divergence, a restart or a new level. Its height is compared with the progress made by then, or
-with the level itself where that is more: `share` of it makes a warning (a lone reading must be `untrained` times worse
-than an untrained network besides, otherwise it is one odd batch), and so does `part` of it when the excursion
-lasts `lasting` readings or when there are `several`; a single one is a note. The first steps do not count, nor what
-begins where the run was resumed or the learning rate was raised. Leaps of a `young` run that went no higher than
-`untrained` says are a note where the loss has more than `halved` since. A curve with more than `rare` of its readings
-far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and readings that are
-`untrained` times worse than an untrained network came `often` since.
+times the worst of the first steps and is `unlikely` for the scatter of the logarithm as well. The excursion must come
+back within `brief` of the run; if it does not, it is a divergence, a restart or a new level. Its height is compared
+with the progress made by then, or with the level itself where that is more: `share` of it makes a warning (a lone
+reading must be `untrained` times worse than an untrained network besides, otherwise it is one odd batch), and so does
+`part` of it when the excursion lasts `lasting` readings or when there are `several`; a single one is a note. The first
+steps do not count, nor what begins where the run was resumed or the learning rate was raised. Leaps of a `young` run
+that went no higher than `untrained` says are a note where the loss has more than `halved` since. A curve with more than
+`rare` of its readings far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and
+readings that are `untrained` times worse than an untrained network came `often` since.
 
 ## When it is wrong
 Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
@@ -42,6 +42,7 @@ LOS107 loss-spike: The loss leapt from 1.67 to 30 at step 70 and was back after 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,11 +50,12 @@ import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.near_task_change import task_changed
-from bedside.analysis.statistics import Spike, how_sure, in_blocks, outline, spikes
-from bedside.analysis.statistics.outline import PLACES
+from bedside.analysis.statistics import Spike, how_sure, in_blocks, mad, outline, spikes
+from bedside.analysis.statistics.outline import PLACES, running_median
+from bedside.analysis.statistics.spikes import NEIGHBOURS
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.series import Series
+from bedside.record.series import Series, Values
 from bedside.rules.advice import clip_gradient, learning_rate, lower_learning_rate, moment
 from bedside.rules.base import rule
 from bedside.wording import number, plural
@@ -71,6 +73,7 @@ class Limits:
     brief: float = 0.1  # of the run: what takes longer is a new level
     rare: float = 0.01  # of the readings: more is the curve's way, not an exception
     untrained: float = 2.0  # times the worst of the first steps: beyond what not knowing anything costs
+    unlikely: float = 5.5  # σ of the logarithm: the most extreme of ten million readings
     early: float = 0.02  # of the readings: the first steps leap in every run
     young: float = 1 / 3  # of the run: large steps at full batch leap early, and are over it
     halved: float = 0.5  # of the level before the leap: what came after it outweighs it
@@ -135,6 +138,8 @@ def _again_and_again(run: Run, series: Series, limits: Limits) -> Iterator[Findi
     n = len(series)
     untrained = float(series.values[: max(5, int(limits.early * n))].max())
     over = series.values > limits.untrained * untrained
+    if float(series.values.min()) > 0:
+        over &= _above(series) > limits.unlikely * _scatter(series)
     if untrained <= 0 or not over.any() or int(np.argmax(over)) < limits.calm * n:
         return
     begins = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
@@ -175,7 +180,9 @@ def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike
     if positive and not every:
         # Near zero a logarithm is all noise, and hides even a leap that is worse than an untrained network.
         beyond = limits.untrained * float(series.values[:skip].max())
+        least = limits.unlikely * _scatter(series)  # batches of a few examples, most of them known, have wild losses
         every = [s for s in spikes(series.values, positive=False, skip=skip) if s.level + s.height > beyond]
+        every = [s for s in every if s.level > 0 and math.log1p(s.height / s.level) > least]
     if len(every) > max(limits.several, limits.rare * n):
         return []
     longest = max(limits.lasting, limits.brief * n)
@@ -184,6 +191,18 @@ def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike
         for spike in every
         if spike.back and spike.last - spike.first < longest and not _explained(run, series, spike, limits)
     ]
+
+
+def _scatter(series: Series) -> float:
+    """σ of the logarithm of one reading."""
+    return mad(_above(series))
+
+
+def _above(series: Series) -> Values:
+    """How far each reading is above its neighbours, on the logarithm."""
+    logarithms: Values = np.log(series.values)
+    above: Values = logarithms - running_median(logarithms, NEIGHBOURS)
+    return above
 
 
 def _outgrown(series: Series, spike: Spike, curve: Series, limits: Limits) -> bool:

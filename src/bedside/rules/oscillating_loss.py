@@ -17,9 +17,9 @@ large as `bounce` of the progress. In cycles: the second half or the last quarte
 own (its autocorrelation is negative half a period away and positive a whole one away, which that of noise is not), by
 `cycle` of the progress and `high_over` of its lower level (or by `tenth` of the progress and `far` over that level),
 without falling by `gained` all the while. In company: after the first quarter the validation loss, which knows no batch
-noise, went up by `sway` of what it had won and down again at least twice, without winning more than that in all; so did
-the outline of the training loss, at least `times` times and beyond `clear` times its noise. Not where the learning rate
-itself goes up and down (cyclical schedules), nor for surrogate losses.
+noise, went up by `sway` of what it had won (and by `loud` times its noise) and down again at least twice, without
+winning more than that in all; so did the outline of the training loss, at least `times` times and beyond `clear` times
+its noise. Not where the learning rate itself goes up and down (cyclical schedules), nor for surrogate losses.
 
 ## When it is wrong
 Losses of adversarial training, which oscillate by design.
@@ -47,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
-from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, outline, sways, swings, trend
+from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, noise_level, outline, sways, swings, trend
 from bedside.analysis.statistics.outline import WINDOW
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
@@ -75,6 +75,7 @@ class Limits:
     evaluations: int = 12  # of the validation loss: nine after its first quarter, enough for two sways
     won: float = 0.3  # of the first evaluation: a network that has hardly learned has nothing to lose
     sway: float = 0.15  # of what the validation loss had won: a schedule that decays leaves a few percent
+    loud: float = 6.0  # σ of one evaluation: the range of three hundred of them
     clear: float = 3.0  # σ of a running median: three such sways are not luck
     cycles: int = 2  # rises of the learning rate after its warm-up: a schedule that explains the swings
 
@@ -179,7 +180,8 @@ def _in_company(run: Run, curve: Outline, limits: Limits) -> tuple[int, int] | N
         won = float(series.values[0] - np.median(late.values)) if len(series) >= limits.evaluations else 0.0
         if won <= 0 or won < limits.won * abs(float(series.values[0])):
             continue
-        found, third = sways(late.values, limits.sway * won), len(late) // 3
+        by = max(limits.sway * won, limits.loud * noise_level(late.values))
+        found, third = sways(late.values, by), len(late) // 3
         gained = float(np.median(late.values[:third]) - np.median(late.values[-third:]))
         if len(found) >= 2 and gained <= limits.sway * won:
             return int(late.steps[found[0]]), len(found)

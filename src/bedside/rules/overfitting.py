@@ -14,21 +14,21 @@ three are well above the best; where evaluations are restless, the last eight mu
 too noisy for that, a rise by `much` of the very best will do, if the training loss is below it, at least `settled`
 evaluations lie behind it and none of them came halfway back; so will a smaller one if those evaluations rise among
 themselves, beyond chance. With fewer than `trusted` evaluations there is no noise to compare with, so the rise must be
-twice as large and without a step back. Meanwhile the training loss did not rise, and it fell by `fell` or was near zero
-already. With several validation sets, at least half of them must agree. Where metrics are logged beside the losses
-(accuracy, BLEU, WER), the typical one must have lost some of its best since the loss turned; or not have moved while
-the loss is up by `much`; or have improved only at first while the loss has `doubled`. A training loss that was
-`learned_out` and lies below `far_below` of the best validation loss has nothing left to teach: there a rise by
-`rise_learned_out` is enough, unless the typical metric still improves; and so is one by `rise_apart` where validation
-ends at `apart` times the training loss and the typical metric won nothing at all. Or the training data are known by
-heart: the training loss leaves room for `by_heart` fewer wrong answers (each costs ln 2 or more) than the held-out
-accuracy shows, and of those no more than `gained` were put right since; then a rise by `rise_by_heart` is as good as
-one by `rise`. So it is where the rise took back `taken_back` of all that validation had won, and the training loss is
-further below its best than all of that. Any other rise under a steady accuracy is overconfidence, another finding. A
-rise of less than `worth` of the first level says nothing, whatever share of a loss near zero it is. One that came all
-at once and has been falling ever since is that of another task or measure. Without a validation loss the held-out
-scores are judged: most of them have lost `score_lost` of what they had won, for good, while the training loss (or the
-same score on training data) went on.
+without a step back, and twice as large unless there are `row` in a row. Meanwhile the training loss did not rise, and
+it fell by `fell` or was near zero already. With several validation sets, at least half of them must agree. Where
+metrics are logged beside the losses (accuracy, BLEU, WER), the typical one must have lost some of its best since the
+loss turned; or not have moved while the loss is up by `much`; or have improved only at first while the loss has
+`doubled`. A training loss that was `learned_out` and lies below `far_below` of the best validation loss has nothing
+left to teach: there a rise by `rise_learned_out` is enough, unless the typical metric still improves; and so is one by
+`rise_apart` where validation ends at `apart` times the training loss and the typical metric won nothing at all. Or the
+training data are known by heart: the training loss leaves room for `by_heart` fewer wrong answers (each costs ln 2 or
+more) than the held-out accuracy shows, and of those no more than `gained` were put right since; then a rise by
+`rise_by_heart` is as good as one by `rise`. So it is where the rise took back `taken_back` of all that validation had
+won, and the training loss is further below its best than all of that. Any other rise under a steady accuracy is
+overconfidence, another finding. A rise of less than `worth` of the first level says nothing, whatever share of a loss
+near zero it is. One that came all at once and has been falling ever since is that of another task or measure. Without a
+validation loss the held-out scores are judged: most of them have lost `score_lost` of what they had won, for good,
+while the training loss (or the same score on training data) went on.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -82,6 +82,7 @@ from bedside.wording import number, percent
 class Limits:
     fewest: int = 3  # evaluations: a best and two that are worse
     trusted: int = 5  # evaluations: two before the best, three after it
+    row: int = 4  # rises in a row, each of which noise undoes as often as not: all of them once in 120 times
     much: float = 0.5  # of the best level: half as high again, which no steady metric excuses
     doubled: float = 1.0  # of the best level: which no metric that improved long ago excuses
     rise: float = 0.1  # of the best level: fine-tuning often ends a few percent above its best (SageMaker: 0.1)
@@ -264,7 +265,8 @@ def _rise_of_few(series: Series, limits: Limits) -> _Rise | None:
     place = int(np.argmin(series.values))
     since = series.values[place:]
     best, rise = float(since[0]), float(since[-1] - since[0])
-    if len(since) < limits.fewest or best <= 0 or rise < 2 * limits.rise * best or (np.diff(since) <= 0).any():
+    needed = limits.rise * best * (1 if len(since) > limits.row else 2)
+    if len(since) < limits.fewest or best <= 0 or rise < needed or (np.diff(since) <= 0).any():
         return None
     return _Rise(series, best, float(since[-1]), int(series.steps[place]), rise / best)
 

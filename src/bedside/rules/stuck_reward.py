@@ -9,7 +9,8 @@ reward is what the training is for, and it is still that of an agent that has no
 
 ## How it decides
 For every reward of at least `fewest` readings: its best level (running medians) is above its first readings by less
-than `noise` times its noise and by less than `gain` of the level, and there is no rise through all the noise. None of
+than `noise` times its noise and by less than `gain` of the level, and there is no rise through all the noise, not even
+in the second half, to its best. None of
 them may have risen; one that is at `full` of a share, where there is nothing to win, runs of fewer than `steps` steps,
 and rewards so noisy that one may have `doubled` unseen are left alone.
 
@@ -102,7 +103,8 @@ def _rose(series: Series, limits: Limits) -> bool:
     first, best = float(np.median(series.values[:3])), -curve.best
     level = max(abs(first), abs(best))
     full = float(series.values.min()) >= 0 and limits.full <= best <= 1
-    return full or trend(series).rising or best - first > max(limits.noise * curve.noise, limits.gain * level)
+    rises = trend(series).rising or (series.last >= best and trend(series.tail(len(series) // 2)).rising)
+    return full or rises or best - first > max(limits.noise * curve.noise, limits.gain * level)
 
 
 def _may_hide(series: Series, limits: Limits) -> bool:

@@ -28,7 +28,13 @@ from bedside.analysis.statistics.cycles import Cycle, cycle
 from bedside.analysis.statistics.noise import autocorrelation_time, mad, noise_level, wander
 from bedside.analysis.statistics.outline import Outline, lowest_reading, outline, running_median
 from bedside.analysis.statistics.plateau import flat_since
-from bedside.analysis.statistics.repeats import is_rounded, repeats_at_end, significant_digits, still_learning
+from bedside.analysis.statistics.repeats import (
+    digits_left,
+    is_rounded,
+    repeats_at_end,
+    significant_digits,
+    still_learning,
+)
 from bedside.analysis.statistics.restarts import segments
 from bedside.analysis.statistics.spikes import Spike, spikes
 from bedside.analysis.statistics.swings import sways, swings
@@ -45,6 +51,7 @@ __all__ = [
     "autocorrelation_time",
     "change_points",
     "cycle",
+    "digits_left",
     "flat_since",
     "how_sure",
     "in_blocks",

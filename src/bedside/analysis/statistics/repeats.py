@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bedside.record.series import Series, Values
 
 DIGITS = 5  # significant ones: with fewer, equal readings may only be equally rounded
+MOST_DECIMALS = 9  # that anybody writes
 ALIVE = 1e-3  # of the learning rate's peak: below it a schedule has ended for all purposes
 
 
@@ -30,6 +33,17 @@ def significant_digits(value: float) -> int:
     (1, 2, 6)
     """
     return len(f"{abs(value):.6e}".split("e")[0].replace(".", "").rstrip("0"))
+
+
+def digits_left(values: Values) -> int:
+    """With how many digits the last reading is known, if all of them were written with as many decimals.
+
+    >>> digits_left(np.array([1.84, 0.4, 0.03])), digits_left(np.array([0.6931, 0.5]))
+    (1, 4)
+    """
+    last = abs(float(values[-1]))
+    decimals = max(len(f"{each:.{MOST_DECIMALS}f}".rstrip("0").partition(".")[2]) for each in np.unique(values))
+    return math.floor(math.log10(last)) + 1 + decimals if last > 0 else 0
 
 
 def still_learning(rates: Series, since: int) -> bool:
