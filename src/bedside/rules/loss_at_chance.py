@@ -10,16 +10,16 @@ nothing (all zero, wrongly normalised), the output is saturated, or the learning
 its first steps.
 
 ## How it decides
-Over the last third the loss is within two percent (or its noise) of the chance level computed from
-the run's configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is
-inferred where the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy,
-familiar values (ln 2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third
-digit, only if the loss did not begin far above (`start`), and it is a note unless a metric stays near zero as well,
-or an area under the curve near a half. Where evaluations are few, or the classes lopsided, the accuracy alone tells it: `evaluations` of them at 1/K beside a
-loss of about ln K that was never `lower`, or the very same accuracy again and again beside a held-out loss that has
-stopped falling and that a network which always gives this answer has at least (where it is right more often than not:
-which also knows how often). A training loss that is no better but too restless to have settled is judged by its
-evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. One that is divided by
+Over the last third the loss is within two percent (or its noise) of the chance level computed from the run's
+configuration, and it was never lower by `lower` of it. When the number of classes is not known, it is inferred where
+the accuracy is that of guessing too: a loss of ln K beside an accuracy of 1/K. Without an accuracy, familiar values (ln
+2, ln 10, ln 1000, the vocabularies of public tokenizers) are recognised, but only at the third digit, only if the loss
+did not begin far above (`start`), and it is a note unless a metric stays near zero as well, or an area under the curve
+near a half. Where evaluations are few, or the classes lopsided, the accuracy alone tells it: `evaluations` of them at
+1/K beside a loss of about ln K that was never `lower`, or the very same accuracy again and again beside a held-out loss
+that has stopped falling and that a network which always gives this answer has at least (where it is right more often
+than not: which also knows how often). A training loss that is no better but too restless to have settled is judged by
+its evaluations: `evaluations` of them, none below chance, and no accuracy above it by `better`. One that is divided by
 something, and has not come down by `lower` of its own start, is no better when the run has ended. Where training does
 come below chance and validation does not, that is nothing-generalises.
 
