@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event
@@ -86,3 +87,13 @@ def test_stays_silent_when_clipping_by_value_takes_little_away():
     norms = {"grad_norm": 4.2 * NOISE, "grad_norm_clipped": 4.0 * NOISE}
     run = a_run(loss=2.0, clip_threshold=0.5, grad_clip_ratio=3.0, clip_active=1.0, events=BY_VALUE, **norms)
     assert not gradient_always_clipped.check(run)
+
+
+@pytest.mark.parametrize(("left", "speaks"), [(0.05, True), (0.2, False)])
+def test_a_short_run_that_is_seldom_looked_at_is_judged_when_next_to_nothing_is_left(left, speaks):
+    seldom = np.full(400, np.nan)
+    seldom[:20], seldom[[100, 200, 300]] = 1.0, 1.0
+    run = a_run(
+        steps=400, loss=2.0, grad_norm=seldom, grad_norm_clipped=left * seldom, clip_threshold=1e-5, events=BY_VALUE
+    )
+    assert bool(gradient_always_clipped.check(run)) is speaks

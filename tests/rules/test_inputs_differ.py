@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import NotExamined
 from bedside.record.run import Event
@@ -40,3 +41,23 @@ def test_stays_silent_about_batches_too_small_to_tell():
 
 def test_says_so_when_there_was_one_evaluation_only():
     assert isinstance(inputs_differ.examine(run(mean=9.0, passes=1)), NotExamined)
+
+
+def drifting(now, validation_now=1.0):
+    first = {"mean": 0.0, "std": 1.0, "nonfinite": False, "size": 4096}
+    events = [Event(step, "evaluation_input", first) for step in range(20, 180, 20)]
+    events.append(Event(199, "evaluation_input", first | {"std": validation_now}))
+    sizes = np.geomspace(1.0, now, 200)
+    return a_run(loss=1.0, input_mean=[0.0] * 200, input_std=[1.0] * 200, input_rms=sizes, events=events)
+
+
+def test_speaks_when_training_inputs_grow_away_from_those_of_validation():
+    [found] = inputs_differ.check(drifting(4.0))
+    assert "were 1" in found.message
+    assert "in place" in found.try_[0]
+    assert inputs_differ.check(drifting(0.2))
+
+
+@pytest.mark.parametrize(("now", "validation_now"), [(2.4, 1.0), (4.0, 4.0)])
+def test_stays_silent_when_inputs_change_a_little_or_those_of_validation_do_too(now, validation_now):
+    assert inputs_differ.check(drifting(now, validation_now)) == []

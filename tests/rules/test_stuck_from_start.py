@@ -131,3 +131,10 @@ def test_a_small_gain_that_noise_hides_is_no_standstill_for_having_seen_the_data
         loss = flat(1.45, 60, noise=0.06, seed=seed) - won * (1 - np.exp(-time / 15))
         found = stuck_from_start.examine(a_run(loss=loss, epoch=3 * time / 59, steps=600))
         assert isinstance(found, NotExamined) is not speaks
+
+
+@pytest.mark.parametrize(("last", "silent"), [(-0.012, False), (0.4, True)])
+def test_a_score_that_rises_below_that_of_a_blind_guess_is_no_progress(last, silent):
+    flat = 6.5e-4 * (1 + 0.05 * np.random.default_rng(0).standard_normal(400))
+    run = a_run(loss=flat, val_r2=np.linspace(-0.03, last, 12))
+    assert (stuck_from_start.check(run) == []) is silent

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import NotExamined
 from bedside.rules.undersized_update import undersized_update
@@ -67,3 +68,18 @@ def test_speaks_of_short_steps_where_a_finished_run_is_still_at_a_guess():
     assert found.try_[0] == "Raise the learning rate from 1e-5 to about 1e-4."
     assert not undersized_update.check(a_run(**slow, config={"classes": 10}))
     assert not undersized_update.check(a_run(**slow, config={"classes": 100}, finished=True))
+
+
+@pytest.mark.parametrize(("last", "update", "speaks"), [(3.6, 1.5e-5, True), (2.5, 1.5e-5, False), (3.6, 1e-3, False)])
+def test_a_run_that_ended_above_the_entropy_of_many_labels_had_too_small_steps(last, update, speaks):
+    run = a_run(
+        loss=np.linspace(4.6, last, 300),
+        relative_update_norm={"": update, "body": update, "zero_bias": 0.01},
+        param_norm={"": 90.0, "body": 90.0, "zero_bias": 0.01},
+        lr=1e-3,
+        config={"classes": 88, "label_entropy": 2.99},
+        finished=True,
+    )
+    found = undersized_update.check(run)
+    assert bool(found) is speaks
+    assert all("comes down only to 3.6" in each.message for each in found)

@@ -13,8 +13,9 @@ The share of clipped steps after the first tenth of the run and in its second ha
 warning when the share is `nearly_all` and the norm `above` times the threshold at the median, unless the optimizer is
 known to divide by the gradient's own size. Where the norm before clipping is not known (only how often it was clipped,
 or a norm that sits on its highest value), the share must be `all_`. With clipping by value some element is nearly
-always above the threshold, so a step counts when its norm was cut by a factor of `above`. Pre-training recipes that
-clip while the gradient settles stop clipping later.
+always above the threshold, so a step counts when its norm was cut by a factor of `above`; a short run that is seldom
+looked at is judged if every reading was cut by a factor of `crushed`. Pre-training recipes that clip while the gradient
+settles stop clipping later.
 
 ## When it is wrong
 Recipes that normalise every gradient on purpose (some recurrent nets, some reinforcement learning).
@@ -70,6 +71,8 @@ class Limits:
     above: float = 1.5  # times the threshold: the usual step is cut by a third
     start: float = 0.1  # of the run, left out: gradients settle
     readings: int = 20  # a share of 80 % is then good to 9 points
+    few: int = 3  # readings after the start, where every one of the run, those of the start too, was `crushed`
+    crushed: float = 10.0  # times smaller than it was: not a matter of degree
 
 
 @rule("GRD103", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -126,10 +129,11 @@ def _by_value(run: Run, threshold: float, limits: Limits) -> Iterator[Finding]:
     before, after = run.series(GRAD_NORM.name).finite(), run.series(GRAD_NORM_CLIPPED.name).finite()
     steps, at, left_at = np.intersect1d(before.steps, after.steps, return_indices=True)
     judged = steps >= int(limits.start * run.steps)
-    if judged.sum() < limits.readings:
-        raise NotEnough(f"{limits.readings} readings of grad_norm before and after clipping, has {judged.sum()}")
     with np.errstate(divide="ignore", invalid="ignore"):
         cut = np.where(before.values[at] > 0, before.values[at] / after.values[left_at], 1.0)
+    crushed = judged.sum() >= limits.few and len(cut) >= limits.readings and cut.min() > limits.crushed
+    if judged.sum() < limits.readings and not crushed:
+        raise NotEnough(f"{limits.readings} readings of grad_norm before and after clipping, has {judged.sum()}")
     onset = int(steps[int(np.argmax(cut > limits.above))])
     hard = cut[judged] > limits.above
     share, later = float(hard.mean()), float(hard[len(hard) // 2 :].mean())

@@ -10,7 +10,8 @@ network is fine, and its validation loss says that it is not; or the other way r
 ## How it decides
 Each of the first evaluations, `passes` at least, has a mean that is more than `shift` training spreads away from that
 of training, or a spread that is more than `factor` times larger or smaller. Only evaluations that a validation metric
-was logged for count.
+was logged for count. Or the first batches of both are alike, and those of training have become `factor` times larger or
+smaller since, while validation's have not.
 
 ## When it is wrong
 Training data that is strongly augmented or masked; validation on other data on purpose.
@@ -33,15 +34,16 @@ DAT110 inputs-differ: Validation inputs have mean 4.9 and spread 6, training inp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
-from bedside.record.run import Run
-from bedside.record.vocabulary import INPUT_MEAN, INPUT_STD
+from bedside.record.run import Event, Run
+from bedside.record.vocabulary import INPUT_MEAN, INPUT_RMS, INPUT_STD
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -53,6 +55,8 @@ class Limits:
     passes: int = 2  # evaluations, all of which must differ
     size: int = 256  # numbers in a batch that tell its mean and spread
     readings: int = 5  # of the training inputs
+    alike: float = 1.6  # times: healthy programs, as above
+    late: int = 3  # readings at the end, all of which must be that far from the first ones
 
 
 @rule("DAT110", severity=Severity.WARNING, needs=[INPUT_MEAN, INPUT_STD], limits=Limits(), preview_since="0.1")
@@ -63,6 +67,9 @@ def inputs_differ(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"{limits.passes} evaluations with a logged validation metric, has {len(looks)}")
     if len(means) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of the training inputs, has {len(means)}")
+    if drifted := list(_drifted(run, looks, limits)):
+        yield from drifted
+        return
     mean, spread = float(np.median(means.values)), float(np.median(spreads.values))
     # Batches that differ among themselves (a curriculum, one class after another) have no one scale.
     wander = float(np.ptp(np.percentile(means.values, [5, 95])))
@@ -87,5 +94,38 @@ def inputs_differ(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             "Give both the same preprocessing: fit the scaler on the training part, and use that one for both.",
             "Evaluate on a part of the training data as its own loader gives it: its loss must be the training loss.",
+        ),
+    )
+
+
+def _drifted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Finding]:
+    """Training inputs that were those of validation at first, and have grown or shrunk since."""
+    sizes = run.series(INPUT_RMS.name).finite()
+    if len(sizes) < 2 * limits.readings:
+        return
+    theirs = [math.hypot(look.data["mean"], look.data["std"]) for look in looks]
+    first, now = sizes.head(limits.readings).median(), sizes.median(limits.late)
+    if not min(first, *theirs) > 0:
+        return
+    late = np.maximum(sizes.values[-limits.late :], 1e-30)
+    apart = [float(np.exp(np.abs(np.log(late / level))).min()) for level in (first, theirs[-1])]
+    alike = max(first / theirs[0], theirs[0] / first) < limits.alike
+    stays = max(theirs) < limits.alike * min(theirs)
+    if not (alike and stays and min(apart) > limits.factor):
+        return
+    away = sizes.values > limits.factor * first if now > first else sizes.values < first / limits.factor
+    yield inputs_differ.finding(
+        f"Training inputs were {number(first)} large (root mean square) at first and are {number(now)} now; those of "
+        f"validation are still {number(theirs[-1])}.",
+        first_step=int(sizes.steps[int(np.argmax(away))]),
+        last_step=sizes.last_step,
+        confidence=0.85,
+        evidence={"first": first, "now": now, "validation": theirs[-1]},
+        series=[INPUT_RMS.name, "val/loss"],
+        could_also_be=("Augmentation that grows on purpose.",),
+        try_=(
+            "Look for an operation in place (`+=`, `-=`, `/=`, `mul_`) on what the data set returns: it changes the "
+            "data themselves, a little more in every epoch.",
+            "Print the root mean square of the first sample of the training data after each epoch.",
         ),
     )

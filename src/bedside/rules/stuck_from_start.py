@@ -47,7 +47,7 @@ import numpy as np
 from bedside.analysis.losses import called, loss_to_fall, rewards, validation_metrics
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, trend
-from bedside.analysis.untrained_signs import MANY_EPOCHS, Sign, signs_of_ignorance
+from bedside.analysis.untrained_signs import MANY_EPOCHS, Sign, blind_score, signs_of_ignorance
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -106,7 +106,9 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
     worse = float(later.min()) > first + limits.worse * level
     rose = float(quarters[-1]) - first
-    if _metric_improved(run) or (not worse and not blown and rose > max(limits.moved * level, blur)):
+    if (_metric_improved(run) and not blind_score(run)) or (
+        not worse and not blown and rose > max(limits.moved * level, blur)
+    ):
         return  # something was learned that the loss hides; or it moved, and not clearly for the worse
     if worse and not blown and float(np.median(later)) > limits.doubled * level:
         return  # that is a divergence

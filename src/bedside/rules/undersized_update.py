@@ -14,11 +14,12 @@ hour of it is lost.
 a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
 The shorter the steps, the sooner that is clear: those below a tenth of `small` are reported after `clear` readings,
 those just below `small` after `readings`. A run that has ended at the loss of a blind guess, which is known, took too
-small steps below `at_a_guess`, too, as long as no module moved by `target`.
+small steps below `at_a_guess`, too, as long as no module moved by `target`. So did one that ended, over `many`
+classes, above the entropy of the labels, however far it came: it knows at most how frequent each of them is.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
-module started at zero: any step is large against that one.
+large module started at zero: any step is large against that one.
 
 ## What to try
 1. The learning rate at which a step is a thousandth of the weights.
@@ -53,7 +54,7 @@ from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import LOSS, LR, RELATIVE_UPDATE
+from bedside.record.vocabulary import LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
 from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate, scale_the_loss
 from bedside.rules.base import rule
 from bedside.wording import number, steps
@@ -66,6 +67,9 @@ class Limits:
     improved: float = 0.05  # of the first loss: less is a plateau
     main: float = 0.1  # of the peak learning rate: below it a schedule is beginning or ending
     at_a_guess: float = 2e-4  # of the weights: too small for a whole run that ends at a blind guess, however patient
+    many: int = 20  # classes: of fewer, weights per class may put a good loss above the entropy of the labels
+    most: int = 1000  # classes: of more, a run sees too few labels to know how frequent each of them is
+    part: float = 0.01  # of the norm of all weights: a module below it is next to nothing
     readings: int = 50  # in that main part; fewer steps cannot get far at any learning rate
     clear: int = 20  # readings, as for any verdict, for steps with which 10,000 would not get far either
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
@@ -87,20 +91,24 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     modules = [
         m
         for series in leaves(run, RELATIVE_UPDATE)
-        if (m := spread_evenly(_main_part(run, series, limits)).median()) > 0
+        if not _next_to_nothing(run, series.owner, limits)
+        and (m := spread_evenly(_main_part(run, series, limits)).median()) > 0
     ]
     if modules and max(modules) > healthy:
         return
     loss = training_loss_to_fall(run, fewest=10)
     start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
-    if start - end > limits.improved * abs(start):
+    ignorant = over and _knows_frequencies_only(run, end, limits)
+    if start - end > limits.improved * abs(start) and not ignorant:
         return
+    entropy = f", and how frequent each class is tells {number(run.config['label_entropy'])}" if ignorant else ""
     old = learning_rate(run, ratios.first_step, ratios.last_step)
     new = old * limits.target / usual
     travelled = usual * run.steps
     yield undersized_update.finding(
         f"A step changes the weights by {number(usual, 1)} of their norm, {number(travelled, 1)} in all "
-        f"{steps(run.steps, run.axis)}: the loss stays at {number(end)}.",
+        f"{steps(run.steps, run.axis)}: the loss {'comes down' if entropy else 'stays'} "
+        f"{'only to' if entropy else 'at'} {number(end)}{entropy}.",
         first_step=ratios.first_step,
         last_step=ratios.last_step,
         confidence=0.95 if usual < limits.small / 10 else 0.8,
@@ -124,7 +132,23 @@ def _over_at_a_guess(run: Run, limits: Limits) -> bool:
     if not (run.finished and loss and chance):
         return False
     end = loss.tail(max(10, len(loss) // 10)).median()
-    return bool(chance_level(run.config, end)) or (1 - limits.improved) * chance.level <= end <= chance.level
+    close = (1 - limits.improved) * chance.level <= end <= chance.level
+    return close or bool(chance_level(run.config, end)) or _knows_frequencies_only(run, end, limits)
+
+
+def _knows_frequencies_only(run: Run, end: float, limits: Limits) -> bool:
+    """Whether a loss over many classes is still above what it takes to know how frequent each of them is."""
+    classes, entropy = run.config.get("classes"), run.config.get("label_entropy")
+    if not isinstance(classes, int) or not isinstance(entropy, float):
+        return False
+    return limits.many <= classes <= limits.most and end >= (1 - limits.improved) * entropy
+
+
+def _next_to_nothing(run: Run, owner: str, limits: Limits) -> bool:
+    """Whether the weights of a module are so few or small (a bias that began at zero) that any step is large beside
+    them."""
+    own, all_ = run.series(PARAM_NORM.name, owner).finite(), run.series(PARAM_NORM.name).finite()
+    return bool(own and all_) and own.median() < limits.part * all_.median()
 
 
 def _needed(usual: float, limits: Limits) -> int:

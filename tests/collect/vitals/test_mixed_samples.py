@@ -107,3 +107,20 @@ def test_where_time_is_as_long_as_the_batch_nothing_is_certain(tmp_path):
 def test_a_table_with_as_many_columns_as_rows_is_tried(tmp_path):
     [event] = recorded(Normalises(), tmp_path, shape=(6, 6))
     assert event["changed"] == event["samples"] - event["exchanged"]
+
+
+class Pairs(nn.Module):
+    """Similarities of all pairs, of vectors that are normalised over `dim`."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.fc, self.dim = nn.Linear(6, 4), dim
+
+    def forward(self, x):
+        vectors = F.normalize(self.fc(x), dim=self.dim)
+        return vectors @ vectors.T
+
+
+@pytest.mark.parametrize(("dim", "mixes"), [(0, True), (1, False)])
+def test_pairs_of_samples_that_stay_are_compared(tmp_path, dim, mixes):
+    assert bool(recorded(Pairs(dim), tmp_path)) is mixes

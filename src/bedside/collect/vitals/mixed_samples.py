@@ -7,8 +7,9 @@ some steps into the run: the batch goes through copies of the model in evaluatio
 and last samples exchanged for copies of others (`probes.py`).
 
 Looked at are batches of which it is certain what a sample is: prediction and target have one row for each of the
-input's, and no other dimension is as long, but for the columns of a plain table. A batch that is the same at every step
-is a graph, whose nodes may talk.
+input's, and no other dimension is as long, but for the columns of a plain table; or the prediction is a table of all
+pairs, of which those are compared whose two samples both stay. A batch that is the same at every step is a graph, whose
+nodes may talk.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class MixedSamples(Collector):
         before, after = (answers_in(each, rows) for each in outputs)
         if before is None or after is None or before.shape != after.shape:
             return
-        changes = differences(before[new : rows - new], after[new : rows - new])
+        before, after = (kept_samples(each, new) for each in (before, after))
+        changes = differences(before, after)
         always_the_same = torch.stack([mark == self._marks[-1] for mark in self._marks]).all().double().cpu()
         self._done = True
         results = self.queue.put(torch.cat([changes, always_the_same[None]]))
@@ -126,8 +128,13 @@ def is_one_row_each(batch: Tensor, prediction: Tensor, target: Tensor) -> bool:
     """
     rows = len(batch)
     counted = prediction.dim() and target.dim() and len(prediction) == rows and len(target) == rows
-    is_table = batch.dim() == 2 and batch.is_floating_point()
-    others = (*(() if is_table else batch.shape[1:]), *prediction.shape[1:], *target.shape[1:])
+    plain = batch.dim() == 2 and batch.is_floating_point()
+    pairs = is_table(prediction, rows)
+    others = (
+        *(() if plain else batch.shape[1:]),
+        *(() if pairs else prediction.shape[1:]),
+        *target.shape[1:],
+    )
     return bool(counted) and prediction.requires_grad and rows not in others
 
 
@@ -137,9 +144,26 @@ def is_off_limits(module: nn.Module) -> bool:
 
 
 def answers_in(output: Any, rows: int) -> Tensor | None:
-    """The first tensor of the output that has a row for each sample and is not a table of all pairs."""
-    found = [each for each in floating_in(output) if each.dim() and len(each) == rows and rows not in each.shape[1:]]
-    return found[0].detach() if found else None
+    """The first tensor of the output that has a row for each sample; a table of all pairs only where there is no other.
+
+    >>> answers_in([torch.ones(7, 7), torch.ones(7, 2)], 7).shape, answers_in(torch.ones(7, 7), 7).shape
+    (torch.Size([7, 2]), torch.Size([7, 7]))
+    """
+    found = [each for each in floating_in(output) if each.dim() and len(each) == rows]
+    rowwise = [each for each in found if rows not in each.shape[1:]]
+    tables = [each for each in found if is_table(each, rows)]
+    return next((each.detach() for each in [*rowwise, *tables]), None)
+
+
+def is_table(answers: Tensor, rows: int) -> bool:
+    """Whether these are all pairs of the samples, as in contrastive learning."""
+    return tuple(answers.shape) == (rows, rows)
+
+
+def kept_samples(answers: Tensor, new: int) -> Tensor:
+    """The answers to samples that were not exchanged, or to the pairs of two such samples."""
+    stay = slice(new, len(answers) - new)
+    return answers[stay, stay] if is_table(answers, len(answers)) else answers[stay]
 
 
 def differences(before: Tensor, after: Tensor) -> Tensor:
