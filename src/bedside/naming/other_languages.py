@@ -1,4 +1,5 @@
-"""What columns are called where people do not write English: German, French, Spanish, Portuguese, Italian, Dutch.
+"""What columns are called where people do not write English, but German, French, Spanish, Portuguese, Italian, Dutch or
+Chinese.
 
 >>> in_english(["trainingsverlust"]), in_english(["époque"]), in_english(["train", "loss"])
 (['train', 'loss'], ['epoch'], ['train', 'loss'])
@@ -31,6 +32,15 @@ test accuracy: testgenauigkeit
 learning rate: lernrate lernraten taux_apprentissage tasa_aprendizaje taxa_aprendizado taxa_aprendizagem
 learning rate: tasso_apprendimento leersnelheid
 grad norm: gradientennorm gradientnorm norme_gradient norma_gradiente
+train loss: 训练损失 训练集损失 平均训练损失
+val loss: 验证损失 验证集损失
+test loss: 测试损失 测试集损失
+loss: 损失 损失值 損失
+accuracy: 准确率 精度 正解率
+train accuracy: 训练准确率 训练精度 训练集准确率
+val accuracy: 验证准确率 验证精度 验证集准确率
+test accuracy: 测试准确率 测试精度 测试集准确率
+learning rate: 学习率
 time: zeit dauer temps duree tiempo tempo duracion duracao durata tijd
 """
 _ENGLISH = {

@@ -438,3 +438,36 @@ def test_a_line_about_the_best_weights_repeats_a_reading(line):
 def test_a_line_about_the_best_weights_with_news_is_a_reading():
     run = run_of(*[f"Epoch {n}: saved the best model with val loss {1 / n:.3f}" for n in (1, 2, 3)])
     assert len(run.series("val/loss")) == 3
+
+
+def test_scores_that_are_named_by_their_split_only():
+    run = run_of(
+        *[f"Epoch: {n:03d}, Loss: {2 - 0.1 * n:.4f}, Train: {0.06 * n:.4f}, Val: {0.05 * n:.4f}" for n in range(9)]
+    )
+    assert run.series("val/score").last == 0.4
+    assert run.series("train/score").last == 0.48
+
+
+def test_losses_that_are_named_by_their_split_only_are_no_scores():
+    run = run_of(
+        *[
+            f"Epoch: {n}, Loss: {2 - 0.1 * n:.4f}, Train: {0.9 - 0.06 * n:.4f}, Val: {0.9 - 0.05 * n:.4f}"
+            for n in range(9)
+        ]
+    )
+    assert not run.matching("val/")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch #{}: train_loss: {:.2f} ± 0.10, test_loss: {:.2f}",
+        "第{}轮 训练损失: {:.2f} 验证损失: {:.2f}",
+        "第 {} / 20 个epoch，训练损失：{:.2f}，验证损失：{:.2f}",
+    ],
+)
+def test_epochs_that_are_numbered_in_other_ways(line):
+    run = run_of(*[line.format(n, 1 / n, 2 / n) for n in (1, 2, 4)])
+    assert run.axis == "epoch"
+    assert curve(run.loss) == {1: 1.0, 2: 0.5, 4: 0.25}
+    assert curve(run.series("val/loss")) == {1: 2.0, 2: 1.0, 4: 0.5}

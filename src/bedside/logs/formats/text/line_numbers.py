@@ -54,8 +54,8 @@ _NUMBER = re.compile(
 _TOP = re.compile(
     r"(?i)\btop[ _-]?(?P<k>\d{1,2})(?:[ _-](?P<what>acc(?:uracy)?|err(?:or)?|prec(?:ision)?)\b|(?<=[ -]\d)(?=\s?[:=]))"
 )
-_CUT = re.compile(r"[,;|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
-_EDGES = " \t:=\"'`*#>-~/+"
+_CUT = re.compile(r"[,;，；|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
+_EDGES = " \t:：=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
 MAX_NUMBERS_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")

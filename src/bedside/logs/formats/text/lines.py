@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
+from bedside.logs.formats.text.bare_splits import name_bare_splits
 from bedside.logs.formats.text.boxes import in_one_line
 from bedside.logs.formats.text.clock import STEPS, Clock
 from bedside.logs.formats.text.columns import SKIPS, clean
@@ -182,6 +183,7 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
+        name_bare_splits(self.log)
         recover_nones(self.log)
         recover_filtered(self.log)
         clean(self.log, bars_repeat=self.clock.epoch is None, repeated=self.repeated)

@@ -5,6 +5,8 @@ colon is otherwise the rank that srun puts before each line.
 
 >>> list(with_names_in_front([" 9: 2.5, 2.7 avg loss, 0.001 rate, 4.1 seconds, 576 images, 9.2 hours left"]))
 ['iter 9: loss 2.5, avg loss 2.7, learning rate 0.001']
+>>> list(with_names_in_front(["Epoch #3: loss 0.5", "第4轮 loss 0.4"]))
+['Epoch 3: loss 0.5', 'epoch 4,  loss 0.4']
 >>> list(with_names_in_front(["10:\\tlearn: 0.51\\ttest: 0.62\\tbest: 0.62 (10)\\ttotal: 5s\\tremaining: 9s"]))
 ['iter 10: train loss 0.51, val loss 0.62']
 """
@@ -17,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from bedside.naming.metric_names import read_name
 
 _COUNTED = re.compile(r"\s*(?P<count>\d{1,12}):\s+(?P<rest>\S.*)")
+_NUMBERED = re.compile(r"(?i)\b(epoch|step|iter(?:ation)?|episode|round|update)\s?#\s?(?=\d)")
+_NTH = re.compile(r"(?i)第\s{0,3}(\d{1,12})\s{0,3}(?:/\s{0,3}(\d{1,12})\s{0,3})?(轮|个?\s?epoch|个?周期|步|次迭代)")
 _VALUE = r"(?P<value>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?nan|[-+]?inf)"
 _BEHIND = re.compile(rf"(?i)\s*{_VALUE}(?:\s+(?P<name>[a-z][a-z ]{{0,30}}?))?\s*")
 _LEARN = re.compile(rf"(?i)learn: {_VALUE}(?:\s+test: (?P<test>\S+))?\s")
@@ -31,7 +35,14 @@ MAX_LENGTH = 500  # characters of such a line
 
 def with_names_in_front(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
+        if "#" in line or "第" in line:
+            line = _NTH.sub(_counted, _NUMBERED.sub(r"\1 ", line))
         yield (_put_otherwise(line) if len(line) <= MAX_LENGTH else "") or line
+
+
+def _counted(match: re.Match[str]) -> str:
+    total = f"/{match[2]}" if match[2] else ""
+    return f"{'step' if match[3] in ('步', '次迭代') else 'epoch'} {match[1]}{total}, "
 
 
 def _put_otherwise(line: str) -> str:
