@@ -1,3 +1,4 @@
+from bedside.finding import Severity
 from bedside.rules.extreme_input import extreme_input
 from bedside.testing import a_run
 
@@ -5,6 +6,15 @@ from bedside.testing import a_run
 def test_speaks_when_a_timestamp_is_a_feature():
     [found] = extreme_input.check(a_run(loss=1.0, input_max=1.7e9))
     assert "1.7e9" in found.message
+
+
+def test_is_a_note_where_the_first_module_normalises():
+    [found] = extreme_input.check(a_run(loss=1.0, input_max=2e5, activation_rms={"norm": 1.0, "head": 3.0}))
+    assert found.severity == Severity.NOTE
+    assert "`norm` normalises them first" in found.message
+    [found] = extreme_input.check(a_run(loss=1.0, input_max=2e5, activation_rms={"fc": 2e4, "norm": 1.0}))
+    assert found.severity == Severity.WARNING
+    assert not found.could_also_be
 
 
 def test_stays_silent_on_raw_pixels():

@@ -28,6 +28,13 @@ def test_is_a_note_under_adam_which_hardly_feels_it():
     assert "Adam" in found.message
 
 
+def test_is_a_note_when_the_loss_is_all_but_gone_nevertheless():
+    for left, severity in ((0.05, Severity.NOTE), (0.3, Severity.WARNING)):
+        run = a_run(loss=np.geomspace(2.0, 2.0 * left, 400), grad_norm=20 * NOISE, clip_threshold=1.0)
+        [found] = gradient_always_clipped.check(run)
+        assert found.severity == severity
+
+
 def test_stays_silent_when_clipping_is_rare():
     assert not gradient_always_clipped.check(a_run(loss=2.0, grad_norm=0.5 * NOISE, clip_threshold=1.0))
 

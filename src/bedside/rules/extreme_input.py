@@ -9,10 +9,10 @@ half-precision overflows at 65,504.
 
 ## How it decides
 The largest absolute value, in the usual sampled batch, is above `large`. A single batch that stands out is left to
-bad-batch.
+bad-batch. Where the first module brings them down below `tamed`, it is a note.
 
 ## When it is wrong
-A model whose first layer normalises its input.
+A model that normalises its input in a function of its own, before its first layer.
 
 ## What to try
 1. Standardise each feature: subtract its mean, divide by its standard deviation, both from the training set.
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import INPUT_MAX, INPUT_STD
+from bedside.record.vocabulary import ACTIVATION_RMS, INPUT_MAX, INPUT_STD
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -43,6 +43,7 @@ from bedside.wording import number
 @dataclass(frozen=True)
 class Limits:
     large: float = 1e5  # no sensor, pixel or standardised feature comes near; float16 ends at 65,504
+    tamed: float = 100.0  # of what the first module puts out: layers are made for numbers near one
 
 
 @rule("DAT102", severity=Severity.WARNING, needs=[INPUT_MAX], limits=Limits())
@@ -51,16 +52,29 @@ def extreme_input(run: Run, limits: Limits) -> Iterator[Finding]:
     usual = largest.median()
     if not usual > limits.large:
         return
+    tamed_by = _tamed_by(run, limits)
+    harm = f"`{tamed_by}` normalises them first" if tamed_by else "one such feature drowns all others"
     yield extreme_input.finding(
-        f"Inputs reach {number(usual)} in the usual batch: one such feature drowns all others.",
+        f"Inputs reach {number(usual)} in the usual batch: {harm}.",
+        severity=Severity.NOTE if tamed_by else None,
         first_step=largest.first_step,
         last_step=largest.last_step,
         confidence=how_sure(usual, limits.large, most=0.9),
         evidence={"usual_largest": usual, "usual_spread": run.series(INPUT_STD.name).median()},
         series=[INPUT_MAX.name],
-        could_also_be=("A first layer that normalises its input: then this is harmless.",),
+        could_also_be=()
+        if tamed_by or run.owners(ACTIVATION_RMS.name)
+        else ("A first layer that normalises its input.",),
         try_=(
             "Standardise each feature with the mean and standard deviation of the training set.",
             "Replace codes for missing values, and take logarithms of amounts.",
         ),
     )
+
+
+def _tamed_by(run: Run, limits: Limits) -> str:
+    """The first module, if what it makes of these inputs is of usual size; empty if it is not, or was not recorded."""
+    for owner in list(run.owners(ACTIVATION_RMS.name))[:1]:
+        if run.series(ACTIVATION_RMS.name, owner).finite().median() < limits.tamed:
+            return owner
+    return ""

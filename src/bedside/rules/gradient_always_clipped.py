@@ -11,7 +11,8 @@ divides by the gradient's own size, so there a steady cut is nearly harmless; on
 ## How it decides
 The share of clipped steps after the first tenth of the run and in its second half: above `often` it is a note. It is a
 warning when the share is `nearly_all` and the norm `above` times the threshold at the median, unless the optimizer is
-known to divide by the gradient's own size. Where the norm before clipping is not known (only how often it was clipped,
+known to divide by the gradient's own size, or the loss came down to `learned` of its first level all the same: short
+steps were long enough. Where the norm before clipping is not known (only how often it was clipped,
 or a norm that sits on its highest value), the share must be `all_`. With clipping by value some element is nearly
 always above the threshold, so a step counts when its norm was cut by a factor of `above`; a short run that is seldom
 looked at is judged if every reading was cut by a factor of `crushed`. Pre-training recipes that clip while the gradient
@@ -42,6 +43,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.clipping_by_value import clips_by_value
+from bedside.analysis.losses import judged_loss
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
@@ -69,6 +71,7 @@ class Limits:
     nearly_all: float = 0.9  # of the steps: recurrent nets clipped at 0.25, a healthy recipe, have 0.87
     all_: float = 0.95  # of the steps: an unseen norm that is hardly ever below the threshold lies well above it
     above: float = 1.5  # times the threshold: the usual step is cut by a third
+    learned: float = 0.1  # of the first loss: nine tenths of it won, nobody was held back by short steps
     start: float = 0.1  # of the run, left out: gradients settle
     readings: int = 20  # a share of 80 % is then good to 9 points
     few: int = 3  # readings after the start, where every one of the run, those of the start too, was `crushed`
@@ -97,7 +100,7 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _unseen(run, judged, share, threshold, strong=min(share, later) >= limits.all_ and not adam)
         return
     norms, usual = judged, judged.median()
-    strong = share >= limits.nearly_all and usual > limits.above * threshold and not adam
+    strong = share >= limits.nearly_all and usual > limits.above * threshold and not (adam or _learned(run, limits))
     higher = number(one_digit(2 * float(np.percentile(norms.values, 90))))
     yield gradient_always_clipped.finding(
         f"{percent(share)} of the steps are clipped: the gradient norm is {number(usual)} where the threshold is "
@@ -140,7 +143,7 @@ def _by_value(run: Run, threshold: float, limits: Limits) -> Iterator[Finding]:
     if min(share, later) < limits.often:
         return
     usual, left = float(np.median(before.values[at])), float(np.median(after.values[left_at]))
-    strong = share >= limits.nearly_all and not is_scale_free(run)
+    strong = share >= limits.nearly_all and not (is_scale_free(run) or _learned(run, limits))
     ratio = run.series(CLIP_RATIO.name).finite()
     higher = number(one_digit(threshold * float(np.percentile(ratio.values, 90)))) if ratio else number(10 * threshold)
     yield gradient_always_clipped.finding(
@@ -181,6 +184,14 @@ def _unseen(run: Run, active: Series, share: float, threshold: float, *, strong:
         ),
         severity=Severity.WARNING if strong else Severity.NOTE,
     )
+
+
+def _learned(run: Run, limits: Limits) -> bool:
+    """Whether so little of the loss is left that steps of one length cannot have held the run back."""
+    loss = judged_loss(run).finite()
+    if len(loss) < limits.readings or not float(loss.values.min()) >= 0:
+        return False
+    return loss.tail(limits.readings).median() < limits.learned * loss.head(limits.readings // 4).median()
 
 
 def _threshold(run: Run) -> float:
