@@ -1,4 +1,4 @@
-"""docs/calibration.md from benchmarks/results/calibration.csv: how often what was said with 80 % is right."""
+"""docs/calibration.md from benchmarks/results/calibration.csv: how often a claim of 80 % is right."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Figures = Sequence[dict[str, str]]
 ABOUT = """# How far to trust the percentages
 
 A claim of 80 % should be right about 80 % of the time. `python benchmarks/calibration.py --write` diagnoses every
-recorded run of the zoo and drawn healthy runs, and compares each percentage with what was so: a hypothesis is right
+recorded run of the zoo and drawn healthy runs, and compares each percentage with the truth: a hypothesis is right
 when it is the cause that the specimen was made with (of a healthy run, only the harmless explanation is), a finding
 when it is one that the specimen expects or follows from one; on a healthy run no finding is. The Brier score is the
-mean squared distance between what was said and what was so: 0 is perfect, and 0.25 is what "one half" every time gets.
+mean squared distance between claim and truth: 0 is perfect, and always answering "one half" scores 0.25.
 """
 
 
@@ -25,7 +25,7 @@ def calibration_page(results: Path) -> str:
     found = next(each["count"] for each in figures if each["part"] == "contradictions")
     parts.append(
         "## Reports that contradict themselves\n\nVerdict, findings, hypotheses and advice are one judgement; of these "
-        f"reports {found} said something against themselves.\n"
+        f"reports {found} contradicted themselves.\n"
     )
     return "\n".join(parts)
 
@@ -39,7 +39,7 @@ def _reliability(title: str, figures: Figures) -> str:
         if each is not score
     ]
     head = f"## {title}\n\n{score['count']} claims, Brier score {float(score['said']):.3f}.\n"
-    return "\n".join([head, "| said | how often | on average | right |", "|---|---|---|---|", *rows, ""])
+    return "\n".join([head, "| claim | times | mean claim | right |", "|---|---|---|---|", *rows, ""])
 
 
 def _verdicts(figures: Figures) -> str:

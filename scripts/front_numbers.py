@@ -10,12 +10,12 @@ from bedside.zoo.summary import shares
 
 
 def front_numbers(root: Path) -> str:
-    """A table of four lines: caught, false alarms, strangers' programs, cost."""
+    """A table of four lines: caught, false alarms, programs by independent authors, cost."""
     zoo = shares(read(root / "benchmarks/results/zoo_fresh_seed.csv"))
     rows = [
-        ("failures of the zoo that are caught, on a seed that nobody had seen", zoo["caught"], "docs/zoo.md"),
-        ("healthy runs of the zoo that are alarmed at the end", zoo["false alarms"], "docs/zoo.md"),
-        ("newest faulty programs of strangers that were caught at first sight", _strangers(root), "docs/zoo.md"),
+        ("zoo failures caught, on a random seed that was not used before", zoo["caught"], "docs/zoo.md"),
+        ("healthy zoo runs with an alarm at the end", zoo["false alarms"], "docs/zoo.md"),
+        ("faults caught at first sight in the newest programs by independent authors", _strangers(root), "docs/zoo.md"),
         ("added to the processor time of a training step by default", _cost(root), "docs/cost.md"),
     ]
     lines = [f"| {what} | **{number}** | [how it was measured]({link}) |" for what, number, link in rows]

@@ -87,8 +87,8 @@ def rules_table(catalogue: Sequence[Rule]) -> str:
     head = "| code | name | severity | status | needs | |\n|---|---|---|---|---|---|\n"
     intro = (
         "# The rules\n\nEach rule's page says what it sees, why it matters, how it decides, when it is wrong and what "
-        "to try. A *preview* is shown but never fails a gate. A rule without needs finds out for itself whether it "
-        "can look.\n\n"
+        "to try. A *preview* is shown but never fails a gate. A rule without needs checks for itself whether it "
+        "can be applied.\n\n"
     )
     families = f"## By family\n\n{families_table(catalogue)}\n\n## By code\n\n"
     return MADE.format(source="the rule's file") + intro + families + head + "\n".join(rows) + "\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 SOURCES = {
     "zoo": "the zoo: specimens and their healthy twins",
     "healthy": "ordinary healthy programs",
-    "in_sight": "strangers' programs that check writers may read",
-    "held_out": "strangers' programs that they may not",
+    "in_sight": "programs by independent authors that check writers may read",
+    "held_out": "programs by independent authors that they may not",
 }
 Row = dict[str, str]
 

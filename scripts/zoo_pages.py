@@ -1,4 +1,4 @@
-"""docs/zoo.md, made from the specimens' pages, the committed score and the score on programs of strangers."""
+"""docs/zoo.md, made from the specimens' pages, the committed score and the score on programs by independent authors."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def _page(rows: Sequence[Row], fresh: Sequence[Row], strangers: Path) -> Iterato
     healthy, sick = (sum(row.sick is wanted for row in rows) for wanted in (False, True))
     yield (
         f"\nThe table that tests compare with: {sick} sick and {healthy} healthy trainings on seeds {seeds}.\n"
-        "Most of its rows were judged by the rules of the version before; specimens that are newer by today's:\n"
+        "Most rows were judged by the rules of the previous version, newer specimens by the present ones:\n"
     )
     yield from _numbers(rows)
     yield from _strangers(strangers)
     yield "\n## Specimen by specimen"
     yield "\nEvery run is a line of `benchmarks/zoo.csv`. *Delay*: median steps from the fault to an alarm.\n"
-    yield "| specimen | model | caught | primary | delay | healthy runs alarmed | said instead, or falsely |"
+    yield "| specimen | model | caught | primary | delay | healthy runs alarmed | reported instead, or falsely |"
     yield "|---|---|---|---|---|---|---|"
     scored = {each.specimen: each for each in lines(rows)}
     for each in ZOO:
@@ -67,19 +67,20 @@ def _strangers(table: Path) -> Iterator[str]:
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     yield (
-        "\n## Programs of strangers\n\n"
+        "\n## Programs by independent authors\n\n"
         "The zoo's authors wrote the rules too, so its score says little about the next fault.\n"
         "`benchmarks/strangers.py` trains ordinary programs with one realistic fault each, and their repaired twins,\n"
-        "written without looking at the rules. They are split by mechanism: rules were changed with one half in\n"
-        "sight, and scored on the other. The third set was written last, by somebody who had not read the rules, in\n"
-        "mechanisms that the others lack. *At first sight* is what today's predecessor said of them, before any rule\n"
-        "was changed for them (two programs that turned out to do no harm are left out): the figure to expect where\n"
-        "nobody had anything like it in mind. *Fresh* is from after that. The second round was written in the same\n"
-        "way and then divided between the two halves, so its programs are scored there as the rules are now. Of the\n"
+        "written without looking at the rules. They are split by mechanism: authors of rules could see one half\n"
+        "(*in sight*), and the rules were scored on the other (*held out*). *At first sight* is the score of each\n"
+        "new round with the rules of that day, before any was changed for it (two programs that turned out to do no\n"
+        "harm are left out): the figure to expect for faults that nobody had in mind. The first round covers\n"
+        "mechanisms that the two halves lack; *fresh* is its score after the rules were changed. The second round\n"
+        "was written in the same way and then divided between the two halves, so its programs are scored there with\n"
+        "the present rules. Of the\n"
         "third round (eight programs were changed after a first run in which the fault did too little harm or the\n"
         "twin was not sound, and one label was widened) 33 were caught: 14 of the 24 that rule writers saw\n"
         "afterwards, 19 of the 24 that they did not see. The fourth was written in one go, half of it with subtle\n"
-        "faults, and went to the half in sight; programs whose fault turned out to do no harm were left out. The\n"
+        "faults, and joined the half in sight; programs whose fault turned out to do no harm were left out. The\n"
         "fifth, ordinary faults throughout, was written by somebody who knew the names of the rules and not how they\n"
         "work. Before it was scored, about a dozen programs were changed, and three left out, because the fault did\n"
         "too little harm or the twin did not learn, by their test scores alone. Then it was divided between the two.\n"

@@ -157,7 +157,7 @@ def _print(rows: Sequence[Row]) -> None:
 
     from bedside.zoo.summary import TARGETS, lines, shares
 
-    table = Table("specimen", "caught", "primary", "delay", "false", "said instead, or falsely", box=None)
+    table = Table("specimen", "caught", "primary", "delay", "false", "reported instead, or falsely", box=None)
     for each in lines(rows):
         table.add_row(each.specimen, each.caught, each.primary, each.delay, each.false_alarms, each.instead)
     console = Console(highlight=False)

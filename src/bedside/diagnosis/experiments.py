@@ -136,7 +136,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "as many steps as it took to go wrong",
             "Load the last checkpoint before the onset and go on with a tenth of the learning rate, all else the same.",
             (
-                Outcome("the run stays calm", "the steps were too large"),
+                Outcome("the run stays stable", "the steps were too large"),
                 Outcome("it goes wrong at the same batch", "the data of that batch is the reason"),
                 Outcome(
                     "it goes wrong as before, only later",
@@ -167,9 +167,7 @@ EXPERIMENTS: dict[str, Experiment] = {
                     "it is as bad as the validation set",
                     "the network learns its training data by heart, all else is well",
                 ),
-                Outcome(
-                    "it is as good as the training loss", "the validation set is of another kind than the training data"
-                ),
+                Outcome("it is as good as the training loss", "the validation set differs from the training data"),
             ),
         ),
     )

@@ -5,7 +5,7 @@
     incident = bedside.incident.load("runs/a")  # the first step that went wrong
     print(incident.replay(model, loss_fn))  # the operation, the line of code, the samples
 
-Nothing here is loaded before it is used: listing what there is needs no torch.
+Modules are loaded when they are used: listing incidents needs no torch.
 """
 
 from __future__ import annotations

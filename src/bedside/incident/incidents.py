@@ -1,7 +1,6 @@
-"""Black box and guard of one watched run, joined: the only thing of this room that the monitor knows.
-
-The monitor takes `listener` among its collectors, hooks the guard in after its own look at the gradients and before its
-own look at the weights, and says when numbers were recorded and when the training failed.
+"""Black box and guard of one watched run, joined: the only part of this package that the monitor knows. The monitor
+adds `listener` to its collectors, hooks the guard in after it has read the gradients and before it reads the weights,
+and notifies it when numbers were recorded and when the training failed.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Incidents:
         return self._begins
 
     def guard_last(self) -> None:
-        """Others have hooked in: the guard's turn still comes after theirs, or they would find no gradients."""
+        """Other hooks were added: the guard must still run after them, or they would find no gradients."""
         for optimizer, handle in zip(self._optimizers, self._begins, strict=True):
             if handle.id in optimizer._optimizer_step_pre_hooks:  # an experiment may have taken it off for a while
                 optimizer._optimizer_step_pre_hooks.move_to_end(handle.id)
@@ -104,6 +103,6 @@ class Incidents:
 
 
 def incidents_of(black_box: Any, on_nan: Any, skip_spikes: Any) -> Incidents | None:
-    """From what the user gave to `watch`; None where nothing was asked for."""
+    """Made from the arguments of `watch`; None if neither was asked for."""
     box, action, multiple = black_box_of(black_box), check_action(on_nan), check_multiple(skip_spikes)
     return None if box is None and action == "report" and multiple is None else Incidents(box, action, multiple)

@@ -1,7 +1,7 @@
 """Follows the moments of every step for the black box and the guard, and keeps the steps that go wrong.
 
 It is a collector like any other, so one that fails is switched off and the training goes on. The black box and the
-guard against spikes have to follow every step, so with them there is no fast path.
+guard against spikes have to follow every step, so they disable the fast path.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class IncidentListener(Collector):
             self._keep(Trigger(kind, f"{type(error).__name__}: {said}", error=error))
 
     def add_history(self, run: Callable[[], Run]) -> None:
-        """The numbers up to the incident have been recorded: those of its last steps are put beside it."""
+        """The numbers up to the incident have been recorded: store those of the last steps with it."""
         folders, self.without_history = self.without_history, []
         for folder in folders:
             try:

@@ -1,7 +1,8 @@
 """Everything besides weights, batch and random numbers that decides the bits of a result.
 
 What can be set (matmul precision, deterministic algorithms, the number of threads, which changes the order of sums) is
-set for a replay and put back. What cannot (versions, the kind of device, the processor's instructions) has to match.
+set for a replay and put back. What cannot be set (versions, the kind of device, the processor's instructions) has to
+match.
 """
 
 from __future__ import annotations

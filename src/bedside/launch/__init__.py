@@ -1,4 +1,4 @@
-"""`bedside run train.py`: watch a training script that nobody changed.
+"""`bedside run train.py`: watch an unchanged training script.
 
 The script runs in this process as `python train.py` would run it. Nothing heavy is imported before the script imports
 it by itself: environment variables that it sets first must still take effect. When torch arrives, optimizers are

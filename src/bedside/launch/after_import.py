@@ -1,8 +1,8 @@
-"""Calls back when a package has been imported, whenever the script does that by itself.
+"""Calls back when the script itself has imported a package.
 
 Importing it for the script would be too early: what it sets before (`CUDA_VISIBLE_DEVICES`, `OMP_NUM_THREADS`, a
 matplotlib backend) would no longer count. The loader of the real package does the work; only its `exec_module` is
-covered for the moment, so that the module's `__loader__` and `__spec__` are what they always are.
+replaced for that moment, so that the module's `__loader__` and `__spec__` are what they always are.
 """
 
 from __future__ import annotations

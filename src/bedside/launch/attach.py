@@ -30,7 +30,7 @@ from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
 
 TOGETHER = 10  # steps within which a second model belongs to the same training: critics get five before a generator
-SEARCH_STEPS = 1000  # steps after which backwards are no longer asked whose they are; steps still are
+SEARCH_STEPS = 1000  # steps after which the owner of a backward is no longer looked up; that of a step still is
 MAX_SWITCHES = 4  # times a run may change its optimizer before all of them are watched together
 MAX_RUNS = 100  # trainings of one script that get a record: a search over thousands of models is not one of them
 
@@ -92,7 +92,7 @@ class Attach:
         return first
 
     def forked(self) -> None:
-        """A child process: the monitors are its parent's."""
+        """In a forked child: the monitors belong to its parent."""
         self.watched = []
 
     @property
@@ -101,13 +101,13 @@ class Attach:
         return self.watched[-1].monitor if self.watched else None
 
     def begin(self, optimizer: Optimizer, root: nn.Module, vitals: Sequence[str]) -> None:
-        """Watch an optimizer that somebody else has found, with a model that may have no forwards."""
+        """Watch an optimizer found elsewhere, with a model that may have no forwards."""
         self._known.add(optimizer)
         self._start([optimizer], [root], vitals)
         self._forget()
 
     def monitor_of(self, optimizer: Optimizer) -> Any:
-        """The monitor that watches it now; a new optimizer of the same training may have brought another one."""
+        """The monitor that watches it now; a new optimizer of the same training may have started another one."""
         return next((each.monitor for each in self.watched if optimizer in each.optimizers), None)
 
     # What torch tells us.
@@ -129,7 +129,7 @@ class Attach:
             return
         if not self._busy:
             self.safely(lambda: self._attach(tensors_of([optimizer]), optimizer))
-            self._known.add(optimizer)  # whatever came of it: not asked at every step
+            self._known.add(optimizer)  # whatever the result: not tried again at every step
 
     def safely(self, action: Callable[[], None]) -> None:
         self._busy = True
@@ -168,7 +168,7 @@ class Attach:
         self._forget()
 
     def _forget(self) -> None:
-        """Tensors of optimizers that are watched by now are no longer awaited."""
+        """Stop waiting for tensors of optimizers that are watched by now."""
         self._awaited = {id(p) for p in tensors_of(each for each in self._alive() if each not in self._known)}
 
     def _start(self, optimizers: list[Optimizer], roots: list[nn.Module], vitals: Sequence[str] = ()) -> None:

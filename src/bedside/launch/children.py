@@ -1,7 +1,7 @@
-"""Processes that the script starts: whoever trains is watched, wherever that is.
+"""Processes that the script starts: the one that trains is watched, wherever it is.
 
-A forked child has everything of its parent's and only forgets its monitors. A spawned one begins anew; with the data
-that multiprocessing sends it, it receives a `Stowaway`, which starts the watching there when it is unpickled (the way
+A forked child inherits everything and only forgets its parent's monitors. A spawned one starts from nothing; with the
+data that multiprocessing sends it, it receives a `Stowaway`, which starts watching there when it is unpickled (the way
 coverage follows children). Neither argv nor the environment nor `sitecustomize` is touched.
 """
 

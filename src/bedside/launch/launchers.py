@@ -1,6 +1,6 @@
 """`bedside run torchrun … train.py`: the launcher starts `bedside run train.py` on every rank.
 
-The launcher's own parser says where the script stands among its arguments, so that no option has to be known here.
+The launcher's own parser finds the script among its arguments, so that no option has to be known here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where scripts log: one small patch for each package, applied when the script imports it.
 
-Each calls the package's own method first and hands us its arguments afterwards. Methods are replaced on their class,
-and where a package hands out bound methods early (`wandb.log`), the one beneath is.
+Each calls the package's own method first and passes its arguments on to us afterwards. Methods are replaced on their
+class, and where a package hands out bound methods early (`wandb.log`), the one beneath is.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""`bedside replay INCIDENT --script train.py`: the script's own loop runs the kept step again, and is then left.
-
-Nothing is asked of the script. It is started as python would start it; the first module whose parameters have the names
-and shapes of the incident is the model. From its first step on, the loop gets the kept batches from its loader, the
-model the kept arguments, torch's loss functions the kept targets, and random numbers stand where they stood.
-What the script computes from them is the step, loss and all. It is run in passes: as it was; with every operation
-checked; and without the samples that are suspected. No optimizer moves a weight meanwhile, and then the script is left.
+"""`bedside replay INCIDENT --script train.py`: the script's own loop runs the kept step again, and is then stopped. The
+script needs no changes. It is started as python would start it; the first module whose parameters have the names and
+shapes of the incident is the model. From its first step on, the loop gets the kept batches from its loader, the model
+the kept arguments, torch's loss functions the kept targets, and the random generators their kept states. What the
+script computes from them is the step, loss included. It is run in passes: as it was; with every operation checked; and
+without the samples that are suspected. No optimizer moves a weight meanwhile, and then the script is left.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from bedside.training.nonfinite.values import is_finite
 
 
 class Finished(BaseException):
-    """Leaves the script; no `except Exception` of the script's stops it."""
+    """Ends the script; its own `except Exception` does not catch it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs the script in this process. Its exit code, its exceptions and its tracebacks are what they are without us."""
+"""Runs the script in this process, with the same exit code, exceptions and tracebacks as without bedside."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _prepared(target: Target) -> tuple[CodeType, ModuleType]:
 
 def _show(error: BaseException) -> None:
     """What Python does with an exception that nobody catches, which the script may have changed; without our frames.
-    Python will then do it once more, and finds that there is nothing left to say."""
+    Python then does the same once more, with nothing left to print."""
     traceback = without_ours(error.__traceback__)
     error.__traceback__ = traceback
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback

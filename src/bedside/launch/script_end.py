@@ -1,4 +1,4 @@
-"""The end of a launched script: the report, and a process that ends as it would have ended without us."""
+"""The end of a launched script: the report, and a process that ends as it would have without bedside."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _relative(path: Any) -> str:
 
 
 def _somebody_else_trained(options: Options) -> bool:
-    """A child process or another rank: it has the record, and the word."""
+    """Whether a child process or another rank trained: then the record and the report are its own."""
     return options.folder is None or options.folder.exists()
 
 

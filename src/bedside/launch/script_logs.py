@@ -1,4 +1,4 @@
-"""What the script itself logs, wherever it does: validation metrics come for free.
+"""What the script itself logs, to whatever tracker: validation metrics come for free.
 
 What bedside measures itself (the training loss, rates, gradient norms, clocks) is left out. The rest waits until the
 next step and is then logged once, at the step after which it came: a progress bar that shows a running mean, or two

@@ -1,6 +1,6 @@
 """The live page: every run under a folder, in a browser or a terminal, while they train.
 
-It is a process of its own that opens records for reading only, so it can neither slow a training down nor break it.
+It is a separate process that opens records for reading only, so it can neither slow a training down nor break it.
 
     served_folder.py  which runs there are, and under which names a browser may ask for them
     runs.py           the list of runs, their stories, and who watches which

@@ -1,7 +1,7 @@
 """One reader per run for all who watch it: what is new is read once and goes to every viewer, by cursor.
 
-Nobody is ever sent a history twice. A viewer says up to which step it has each panel; it is sent what came since, and
-then what comes. After a broken connection the browser says the last cursor it saw by itself (`Last-Event-ID`).
+No history is ever sent twice. A viewer states up to which step it has each panel, and is sent everything since and from
+then on. After a broken connection the browser itself sends the last cursor it saw (`Last-Event-ID`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Feed:
         for keys in shown:
             try:
                 data, until = await asyncio.to_thread(new_data, self._found, keys, self._cursor + 1)
-            except BedsideError:  # it is being moved or written just now: the next look will do
+            except BedsideError:  # it is being moved or written at the moment: the next time will do
                 self._seen = None
                 return
             if not data["series"]:

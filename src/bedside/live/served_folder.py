@@ -97,7 +97,7 @@ def modified(found: RunFiles) -> float:
 
 
 def is_growing(found: RunFiles, ended: bool) -> bool:
-    """Whether it is being trained, as far as its files show: one that was killed never says that it ended."""
+    """Whether it is being trained, as far as its files show: a killed run has no end mark."""
     return not ended and time.time() - modified(found) < FRESH
 
 

@@ -1,7 +1,5 @@
-"""A question with several answers, in lines: what speaks for and against each, and the test that would decide.
-
-Where the heaviest answer is the harmless one, the others are kept short: nobody wants to read five pages at midnight
-to learn that all is well.
+"""A question with several answers, in lines: the evidence for and against each, and the test that would decide. Where
+the most likely answer is the harmless one, the others are kept short.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ def harmless(asked: Differential) -> bool:
 
 
 def _in_brief(each: Hypothesis, width: int) -> Iterator[Line]:
-    """One line, with what speaks most clearly against it, or for it if nothing does."""
+    """One line, with the strongest evidence against it, or for it if there is none against."""
     signs = [f"- {each.speaks_against[0]}"] if each.speaks_against else [f"+ {sign}" for sign in each.speaks_for[:1]]
     said = capital(each.title) + "".join(f"  {printable(sign)}" for sign in signs)
     yield from wrapped((f"{percent(each.weight):>6}  ", "quiet"), said, rest=" " * 8, width=width)

@@ -93,7 +93,7 @@ def _sentence(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """What Markdown and HTML would take for their own, disarmed; `code` keeps its backticks."""
+    """The text with everything that Markdown and HTML would interpret escaped; `code` keeps its backticks."""
     pieces = re.split(r"(`[^`\n]*`)", printable(text))
     return "".join(
         piece.replace("|", "\\|") if index % 2 else re.sub(r"([\\`*_\[\]<>#|@~])", r"\\\1", piece)

@@ -140,7 +140,7 @@ class Unexamined:
 
 
 def unexamined(diagnosis: Diagnosis) -> list[Unexamined]:
-    """Grouped by what is missing, the want that silences most rules first."""
+    """Grouped by what is missing; what most rules lack comes first."""
     groups: dict[str, list[str]] = {}
     for each in diagnosis.not_examined:
         groups.setdefault(" and ".join(each.needs), []).append(each.code)

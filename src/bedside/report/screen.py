@@ -1,6 +1,6 @@
 """Lines on a terminal: the same words, with colour where there is a terminal that wants it.
 
-NO_COLOR and the terminal's own abilities are rich's business; rich is loaded only when somebody is looking.
+NO_COLOR and the terminal's abilities are left to rich, which is loaded only for a terminal.
 """
 
 from __future__ import annotations

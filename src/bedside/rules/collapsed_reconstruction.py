@@ -1,4 +1,4 @@
-"""An autoencoder that answers every sample with the same picture: the code in its middle says nothing.
+"""An autoencoder that answers every sample with the same picture: its code carries no information.
 
 ## What it sees
 Outputs that hardly differ between samples, where the loss compares them with the samples themselves.

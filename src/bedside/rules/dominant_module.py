@@ -1,4 +1,4 @@
-"""A few modules make the gradient what it is, and clipping makes the rest of the network pay for it.
+"""A few modules dominate the gradient norm, and clipping shrinks the gradients of all the others with it.
 
 ## What it sees
 While clipping is active, either a few modules carry nearly all of the squared gradient norm, so that the rest alone

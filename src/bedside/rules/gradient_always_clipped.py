@@ -1,4 +1,4 @@
-"""Clipping is no longer a seat belt but the driver: nearly every step is cut down to the threshold.
+"""Nearly every step is clipped, so that the threshold and not the gradient decides how far steps go.
 
 ## What it sees
 The gradient norm before clipping is above the threshold at nearly every step, well into the run.

@@ -1,4 +1,4 @@
-"""What a module puts out grows and grows.
+"""The output of a module keeps growing.
 
 ## What it sees
 The root mean square of a module's output, against what it was in the first steps.

@@ -1,4 +1,4 @@
-"""The learning rate leaps up in the middle of the run: the schedule began anew.
+"""The learning rate leaps up in the middle of the run: the schedule started again.
 
 ## What it sees
 A learning rate that had come down and is, from one reading to the next, several times higher; the loss leaps with it.

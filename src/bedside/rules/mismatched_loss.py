@@ -1,4 +1,4 @@
-"""The loss function was given something else than it takes: probabilities for scores, scores for logarithms.
+"""The loss function was given the wrong kind of input: probabilities for scores, scores for logarithms.
 
 ## What it sees
 The operation that made the prediction, in front of a loss function that does not want it: a softmax or sigmoid before

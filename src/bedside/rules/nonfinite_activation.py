@@ -1,4 +1,4 @@
-"""A module turned finite numbers into NaN or infinity: this is where it was born.
+"""A module turned finite numbers into NaN or infinity: it is the first one that did.
 
 ## What it sees
 At the first step whose loss was not finite, the results that the forward left for its backward are checked: the first

@@ -1,4 +1,4 @@
-"""The network learns its training data by heart: training improves, validation gets worse.
+"""The network memorises its training data: training improves, validation gets worse.
 
 ## What it sees
 A validation loss that passed its best and rises, while the training loss goes on falling.

@@ -65,7 +65,7 @@ def page(rule: Documented) -> str:
 
 
 def needs(rule: Documented) -> str:
-    """`grad_norm per module, loss`; empty for a rule that finds out for itself whether it can look."""
+    """`grad_norm per module, loss`; empty for a rule that checks for itself whether it can be applied."""
     return ", ".join(str(need) for need in rule.needs)
 
 

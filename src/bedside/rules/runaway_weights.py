@@ -1,4 +1,4 @@
-"""The weights grow faster and faster, or have grown out of all proportion, and the loss does not thank them for it.
+"""The weights grow faster and faster, or have grown out of all proportion, and the loss is no better for it.
 
 ## What it sees
 A weight norm that bends upwards and has multiplied, while the loss stands still or rises.

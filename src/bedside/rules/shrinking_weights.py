@@ -1,4 +1,4 @@
-"""The weights shrink towards zero, and the loss pays for it.
+"""The weights shrink towards zero, and the loss suffers.
 
 ## What it sees
 A weight norm that falls to a fraction of what it was, while the loss gets no better.

@@ -1,4 +1,4 @@
-"""Momentum averages over more steps than the run can spare: each step follows gradients of long ago.
+"""Momentum averages over more steps than the run can spare: each step follows stale gradients.
 
 ## What it sees
 A momentum, or a first beta of Adam, so close to one that its memory is a good part of the run; often the two betas of

@@ -1,4 +1,4 @@
-"""BatchNorm's running averages are still mostly what they began with, and evaluations use them.
+"""BatchNorm's running averages are still mostly their initial values, and evaluations use them.
 
 ## What it sees
 Evaluations in evaluation mode, after so few batches or with so small a momentum that the running mean and variance of a

@@ -1,4 +1,4 @@
-"""Dropout is at work in evaluation, although the model is in evaluation mode.
+"""Dropout is active in evaluation, although the model is in evaluation mode.
 
 ## What it sees
 A dropout function that is called in an evaluation with a rate above zero and `training=True`.

@@ -1,4 +1,4 @@
-"""The loss is next to nothing after next to no time: the answer leaks into the input.
+"""The loss is nearly zero almost at once: the answer leaks into the input.
 
 ## What it sees
 Training and validation loss both a minute fraction of where they began, within the first part of the run.

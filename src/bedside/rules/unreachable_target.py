@@ -1,4 +1,4 @@
-"""The targets lie outside what the output can be.
+"""The targets lie outside the range of the output.
 
 ## What it sees
 The last operation before the loss has a range (sigmoid and softmax 0 to 1, tanh -1 to 1, ReLU from 0 on), and a good

@@ -1,4 +1,4 @@
-"""Gradients of several micro-batches are added up, but nobody divides by their number.
+"""Gradients of several micro-batches are added up, but not divided by their number.
 
 ## What it sees
 Several forward and backward passes before each step, with losses that were not divided by how many there are.

@@ -1,4 +1,4 @@
-"""A score is worse than that of a blind guess: answers are turned round.
+"""A score is worse than that of a blind guess: the answers are probably reversed.
 
 ## What it sees
 An area under the curve or a concordance below a half, a correlation below zero, an R² below zero, to the end.

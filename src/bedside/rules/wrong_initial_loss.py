@@ -1,4 +1,4 @@
-"""The first loss is far above that of a blind guess: the network begins by being sure and wrong.
+"""The first loss is far above that of a blind guess: the network starts out confidently wrong.
 
 ## What it sees
 A first loss that is several times the loss of a guess among the classes, which are known.

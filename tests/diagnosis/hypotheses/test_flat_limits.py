@@ -191,8 +191,8 @@ SIGNS = {
     "no repeats": ("broken-evaluation", -STRONG, "no two evaluations", {}, repeating(3)),
     "moved on alone": ("broken-evaluation", HINT, "neither up nor down", {"falls": 0.07}, {"falls": 0.03}),
     "rests like training": ("broken-evaluation", -HINT, "is flat too", {"falls": 0.03}, {"falls": 0.07}),
-    "seen once": ("silent-overfitting", -STRONG, "went by only once", passes(1.2), passes(1.8)),
-    "seen often": ("silent-overfitting", HINT / 2, "went by 4 times", passes(4), passes(2)),
+    "seen once": ("silent-overfitting", -STRONG, "seen only once", passes(1.2), passes(1.8)),
+    "seen often": ("silent-overfitting", HINT / 2, "seen 4 times", passes(4), passes(2)),
     "does not get worse": ("silent-overfitting", -HINT, "does not get worse", {}, {"rises": True}),
 }
 RISES = np.r_[1.9, 1.6, 1.4, 1.2, np.linspace(1.0, 1.15, 16)]

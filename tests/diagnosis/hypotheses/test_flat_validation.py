@@ -143,7 +143,7 @@ def test_a_gradient_that_is_still_there_speaks_against_a_plateau():
 @pytest.mark.parametrize(("passes", "side"), [(1, "speaks_against"), (5, "speaks_for")])
 def test_data_seen_once_cannot_be_learned_by_heart(passes, side):
     signs = getattr(answer("silent-overfitting", epoch=np.linspace(0, passes, 400)), side)
-    assert any("the data went by" in each for each in signs)
+    assert any("the training data were seen" in each for each in signs)
 
 
 def test_a_level_of_a_blind_guess_speaks_for_a_plateau():

@@ -222,7 +222,7 @@ UNSTABLE = {
     "long weights": ("precision", -STRONG, "the weights are float32", of_type("float32"), of_type("bfloat16")),
     "one module": ("one-module", STRONG, "1 carried", layers(0.2, 1.0), layers(0.5, 1.0)),
     "many modules": ("one-module", -STRONG, "no module carried", layers(0.8, 0.8, 1.0), layers(0.1, 0.8, 1.0)),
-    "a calm loss": ("formula", STRONG, "the loss was calm", {}, lead_up("loss", np.r_[CALM[:199], 6.0])),
+    "a calm loss": ("formula", STRONG, "the loss was stable", {}, lead_up("loss", np.r_[CALM[:199], 6.0])),
     "a loss that leapt": (
         "formula",
         -STRONG,
@@ -260,8 +260,8 @@ def test_what_breaks_at_once_never_worked_and_what_breaks_later_did():
     config, high = {"config": {"classes": 10}}, np.r_[4 * CHANCE, np.full(399, math.nan)]
     assert shown(unstable({**config, "loss": high}, onset=2), "formula", HINT, "it never worked")
     assert not shown(unstable(config, onset=4), "formula", HINT, "it never worked")
-    assert shown(unstable(config, onset=4), "bad-start", -DECISIVE, "the first 4 steps were in order")
-    assert not shown(unstable(config, onset=2), "bad-start", -DECISIVE, "were in order")
+    assert shown(unstable(config, onset=4), "bad-start", -DECISIVE, "the first 4 steps were normal")
+    assert not shown(unstable(config, onset=2), "bad-start", -DECISIVE, "were normal")
 
 
 @pytest.mark.parametrize(("times", "odds"), [(4.0, DECISIVE), (2.0, -STRONG), (0.01, -STRONG)])
@@ -273,7 +273,7 @@ def test_a_first_loss_is_measured_by_that_of_a_blind_guess(times, odds):
 
 def test_a_lead_up_of_seven_readings_shows_nothing_and_one_of_nine_does():
     for onset, calm in ((7, False), (9, True)):
-        assert shown(unstable({}, onset=onset), "formula", STRONG, "the loss was calm") is calm
+        assert shown(unstable({}, onset=onset), "formula", STRONG, "the loss was stable") is calm
         assert (
             shown(unstable({"input_rms": 1.0}, onset=onset), "bad-batch", -STRONG, "looked like those before") is calm
         )
@@ -348,14 +348,14 @@ WORSE = {
     "one pass": (
         "learned-by-heart",
         -STRONG,
-        "went by only once",
+        "seen only once",
         {**gaps(0.3, 0.3), **passes(1.2)},
         {**gaps(0.3, 0.3), **passes(1.8)},
     ),
     "many passes": (
         "learned-by-heart",
         HINT,
-        "went by 4 times",
+        "seen 4 times",
         {**gaps(0.3, 0.3), **passes(4)},
         {**gaps(0.3, 0.3), **passes(2)},
     ),

@@ -178,9 +178,9 @@ def _overfitting(flat: Flat) -> Iterator[Sign]:
         yield Sign(f"{flat.repeats} evaluations in a row are equal to the last digit", -STRONG)
     passes = epochs(flat.run)
     if 0 < passes < LIMITS.seldom:
-        yield Sign("the data went by only once: nothing was seen often enough to be learned by heart", -STRONG)
+        yield Sign("the training data were seen only once: too rarely to be learned by heart", -STRONG)
     elif passes >= LIMITS.often:
-        yield Sign(f"the data went by {number(passes)} times", HINT / 2)
+        yield Sign(f"the training data were seen {number(passes)} times", HINT / 2)
 
 
 def _training_too(flat: Flat, *, still: float, fell: float) -> Iterator[Sign]:

@@ -168,7 +168,7 @@ def _formula(sick: Symptom) -> Iterator[Sign]:
         if _grew(before) or before.last > LIMITS.sudden * before.median():
             yield Sign("the loss grew before it", -STRONG)
         else:
-            yield Sign(f"the loss was calm until then ({number(before.median())})", STRONG)
+            yield Sign(f"the loss was stable until then ({number(before.median())})", STRONG)
     if sick.onset < LIMITS.at_once:
         yield Sign(f"it broke at step {sick.onset}: it never worked", HINT)
     at = training_loss(sick.run).since(sick.onset).head(1)
@@ -180,7 +180,7 @@ def _formula(sick: Symptom) -> Iterator[Sign]:
 
 def _bad_start(sick: Symptom) -> Iterator[Sign]:
     if sick.onset >= LIMITS.at_once:
-        yield Sign(f"the first {sick.onset} steps were in order", -DECISIVE)
+        yield Sign(f"the first {sick.onset} steps were normal", -DECISIVE)
         return
     losses, chance = training_loss(sick.run).finite(), known_chance(sick.run.config)
     if losses and chance is not None:
@@ -189,7 +189,7 @@ def _bad_start(sick: Symptom) -> Iterator[Sign]:
             yield Sign(f"the first loss was {number(first)}, where a blind guess has {number(chance.level)}", DECISIVE)
         else:
             what = f"{number(first)}, where a blind guess has {number(chance.level)}"
-            yield Sign(f"the first loss was in order: {what}", -STRONG)
+            yield Sign(f"the first loss was normal: {what}", -STRONG)
 
 
 def _from_outside(sick: Symptom) -> Iterator[Sign]:
@@ -212,12 +212,18 @@ CAUSES = (
     Cause("bad-batch", "a bad batch", _bad_batch, "replay-batch", ("nonfinite-input", "extreme-input", "bad-batch")),
     Cause(
         "precision",
-        "a number type too short",
+        "a number format with too small a range",
         _precision,
         "full-precision",
         ("loss-scale-collapse", "underflowing-second-moment", "swallowed-updates"),
     ),
-    Cause("one-module", "one module out of scale", _one_module, "tenth-learning-rate", ("dominant-module",)),
+    Cause(
+        "one-module",
+        "one module on another scale than the rest",
+        _one_module,
+        "tenth-learning-rate",
+        ("dominant-module",),
+    ),
     Cause("formula", "an operation without a finite value", _formula, "first-nonfinite", ("nonfinite-activation",)),
     Cause("bad-start", "weights or scales too large from the start", _bad_start, "lr-range-test"),
     Cause("from-outside", "weights that were changed from outside", _from_outside, "replay-batch", ("weight-jump",)),

@@ -104,9 +104,9 @@ def _by_heart(worse: Symptom) -> Iterator[Sign]:
         yield Sign("validation was better before: another kind of data would be so from the start", STRONG)
     passes = epochs(worse.run)
     if 0 < passes < LIMITS.seldom:
-        yield Sign("the data went by only once", -STRONG)
+        yield Sign("the training data were seen only once", -STRONG)
     elif passes >= LIMITS.often:
-        yield Sign(f"the data went by {number(passes)} times", HINT)
+        yield Sign(f"the training data were seen {number(passes)} times", HINT)
 
 
 def _evaluated_otherwise(worse: Symptom) -> Iterator[Sign]:
@@ -140,12 +140,16 @@ CAUSES = (
     Cause("learned-by-heart", "learned by heart", _by_heart, "evaluate-training-data", ("repeated-batches",)),
     Cause(
         "evaluated-otherwise",
-        "evaluated otherwise than trained",
+        "evaluated differently from how it was trained",
         _evaluated_otherwise,
         "evaluate-training-data",
         ("evaluating-in-train-mode", "training-in-eval-mode"),
     ),
     Cause(
-        "other-data", "a validation set of another kind", _other_data, "hold-out-training-data", ("lopsided-labels",)
+        "other-data",
+        "a validation set that differs from the training data",
+        _other_data,
+        "hold-out-training-data",
+        ("lopsided-labels",),
     ),
 )

@@ -1,7 +1,7 @@
-"""Buffers as they were before the first forward of a step: batch norm has moved them when a step is seen to be bad.
+"""Buffers as they were before the first forward of a step: batch norm has already moved them when a step turns out bad.
 
 Which buffers move is learnt in the first steps; only those are copied at each step, the others are read when needed.
-The guard puts them back with a step that it leaves out: a running mean that is NaN once stays so for ever.
+The guard restores them when it skips a step: a running mean that is NaN once stays NaN for ever.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 LEARNING = 3  # steps at which all buffers are copied, to see which of them move
-LOOK_AGAIN = 1000  # steps after which that is learnt anew
+LOOK_AGAIN = 1000  # steps after which that is learnt again
 
 
 class BuffersBefore:
@@ -43,7 +43,7 @@ class BuffersBefore:
         return {name: self._copies.get(name, each) for name, each in self._model.named_buffers()}
 
     def put_back(self, bad: bool | Tensor) -> None:
-        """The step is left out: what its forward moved is as it was before; asked of a flag on a device where it is."""
+        """The step is skipped: restore what its forward moved. The flag is checked on the device it lives on."""
         with torch.no_grad():
             for name, each in self._model.named_buffers():
                 if (copy := self._copies.get(name)) is None or each.shape != copy.shape:

@@ -1,7 +1,7 @@
 """Everything that is needed to run the step again, taken at the moment it is seen to be bad.
 
-That is before clipping and before the update, so that weights, buffers and optimizer state are still those from
-before. Tensors are only referred to here; `folder.py` writes them at once, before anything moves on.
+That is before clipping and before the update, so that weights, buffers and optimizer state are still those from before.
+Tensors are only referenced here; `folder.py` writes them at once, before anything changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bedside.training.nonfinite.operators import OURS, TORCH
 from bedside.training.nonfinite.values import is_finite
 
 FORMAT = 1  # of the folder; a newer one is refused
-PARTS = ("batches", "weights", "optimizer")  # the order in which they are given up when space is short: the last first
+PARTS = ("batches", "weights", "optimizer")  # in order of importance: the last is left out first when space is short
 
 
 @dataclass
@@ -146,7 +146,7 @@ def _loss_scale(scaler: Any) -> float | None:
 
 
 def gradient_marks(model: nn.Module) -> dict[str, dict[str, Any]]:
-    """Per parameter a mark that only the same bits have, and whether all of them are finite."""
+    """Per parameter a fingerprint of its bits, and whether all of them are finite."""
     return {
         name: {"mark": mark(each.grad), "finite": is_finite(each.grad)}
         for name, each in model.named_parameters()

@@ -1,8 +1,8 @@
-"""Is this number far beyond what the run has had? Asked on the number's own device, so that nobody waits for it.
+"""Is this number far beyond the run's history? Checked on the number's own device, so that the host need not wait.
 
 Beyond the median of the last steps by a multiple of their spread (the median distance from the median, scaled to a
 standard deviation). Only upwards; the first steps are exempt; and three in a row are not a spike but a new level, so
-that a guard cannot hold a training still for ever.
+that a guard cannot stop a training for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What every DataLoader hands out while a black box is on, with the indices of the samples where the loader knows.
+"""The batches that every DataLoader yields while a black box is on, with the indices of the samples where the loader
+has them.
 
 Batches come out in the order in which their indices went in, with and without workers, so each iterator's indices wait
 in a queue. Three methods of torch's iterators are replaced for it, and put back with the last black box.
@@ -38,7 +39,7 @@ def stop(listener: Listener) -> None:
 
 def _reset(original: Any) -> Any:
     def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-        _waiting.pop(iterator, None)  # a new pass of persistent workers: what they had fetched ahead is thrown away
+        _waiting.pop(iterator, None)  # a new pass of persistent workers: prefetched batches are thrown away
         return original(iterator, *args, **kwargs)
 
     return reset

@@ -1,4 +1,4 @@
-"""The micro-batches of the step that is under way, held by reference: memory until the step is over, and no time.
+"""The micro-batches of the current step, held by reference: this costs memory until the step is over, and no time.
 
 Random numbers are noted after loading, just before each forward, because a loader in this process draws from the same
 generators. A tensor that is changed in place after that can no longer be replayed, and its version number says so.
@@ -17,7 +17,7 @@ from bedside.training.batches import named_tensors
 from bedside.training.random_state import RandomState, random_state
 
 MAX_CALLS = 8  # of the model before a backward: more are an evaluation that forgot no_grad, and are not held
-MAX_MICRO_BATCHES = 256  # of a step: more are backward passes that nobody steps after, and the first are let go
+MAX_MICRO_BATCHES = 256  # of a step: with more, no step follows these backward passes, and the first are released
 
 Autocast = tuple[tuple[str, torch.dtype], ...]  # device type and dtype of each region
 

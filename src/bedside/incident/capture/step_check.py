@@ -1,8 +1,7 @@
-"""Is this step sound? Asked once, before it is taken; the black box and the guard share the answer.
-
-Finite or not is asked of the largest entry of every gradient, which cannot overflow as a sum of squares can. A spike is
-asked of the loss and of the norm before clipping. The answers are tensors on the gradients' device: on the CPU they can
-be read at once, and from another device nobody needs to wait for them.
+"""Is this step sound? Checked once, before it is taken; the black box and the guard share the answer. Finiteness is
+checked on the largest entry of every gradient, which cannot overflow as a sum of squares can. Spikes are looked for in
+the loss and in the norm before clipping. The answers are tensors on the gradients' device: on the CPU they can be read
+at once, and on another device nothing has to wait for them.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class StepCheck:
         return nonfinite
 
     def answer(self, optimizer: Optimizer) -> tuple[Tensor, dict[str, Tensor]]:
-        """Whether a gradient is not finite, and which series have a spike: looked at once a step."""
+        """Whether a gradient is not finite, and which series have a spike: checked once a step."""
         if id(optimizer) not in self._answers:
             self._answers[id(optimizer)] = self._nonfinite(optimizer), self._spiking(optimizer)
         return self._answers[id(optimizer)]
@@ -81,8 +80,8 @@ class StepCheck:
 
 
 def _plainly_finite(gradients: Sequence[Tensor]) -> bool:
-    """Whether the usual norm settles it, which on the CPU is twenty times as quick as the largest entry. One that is
-    infinite settles nothing: squares overflow."""
+    """Whether the norm alone answers it, which on the CPU is twenty times as quick as the largest entry. An infinite
+    norm decides nothing: squares overflow."""
     if any(each.device.type != "cpu" or each.dtype is not torch.float32 for each in gradients):
         return False
     return math.isfinite(torch.stack(list(torch._foreach_norm(list(gradients), 2))).sum().item())

@@ -1,7 +1,6 @@
-"""What the guard decided, in words: each step that is left out, how many in a row, and what is not finite.
-
-Three in a row are not an accident: either the parameters are already bad, which no skipping repairs, or every batch is,
-or the model makes NaN out of sound numbers. Which of these it is, is said then.
+"""What the guard decided, in words: each skipped step, how many in a row, and what is not finite. Three in a row are no
+accident: either the parameters are already bad, which no skipping repairs, or every batch is, or the model makes NaN
+out of finite numbers. The message then says which.
 """
 
 from __future__ import annotations

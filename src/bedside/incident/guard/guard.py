@@ -1,11 +1,11 @@
 """The guard: an update with non-finite gradients is not applied, and training goes on with clean weights.
 
-How a step is left out, with the least that can go wrong. A hook before `optimizer.step` cannot cancel it, but every
-optimizer passes over parameters that have no gradient: no update, no weight decay, no step count. So the gradients are
-taken away before the step and given back after it, and no method is replaced. On the CPU the check can be read at once.
-On a device reading it would make the host wait at every step, so the check stays there: a fused optimizer is handed it
-as `found_inf`, as GradScaler does, and for others weights and state are copied before and put back where the check
-says so (`put_back.py`), at the cost of the memory for one copy.
+How a step is skipped with the least risk. A hook before `optimizer.step` cannot cancel it, but every optimizer skips
+parameters that have no gradient: no update, no weight decay, no step count. So the gradients are removed before the
+step and restored after it, and no method is replaced. On the CPU the check can be read at once. On a device reading it
+would make the host wait at every step, so the check stays there: a fused optimizer is handed it as `found_inf`, as
+GradScaler does, and for others weights and state are copied before and put back where the check says so
+(`put_back.py`), at the cost of the memory for one copy.
 
 A GradScaler leaves out such steps by itself; steps under an enabled one are not guarded twice.
 """
@@ -82,7 +82,8 @@ class Guard:
         self._stepped: set[int] = set()  # ids of parameters that have been through a step
 
     def before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
-        """The optimizer's hook, after whoever only looks. A closure is guarded where it has computed the gradients."""
+        """The optimizer's hook, called after those that only read. A closure is guarded once it has computed the
+        gradients."""
         if is_compiling():  # a decision that the graph would hold for ever is none
             return None
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
@@ -101,7 +102,7 @@ class Guard:
         return args, {**kwargs, "closure": guarded}
 
     def after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """Before whoever only looks: the gradients are back, the weights are as they shall be."""
+        """Called before the hooks that only read: gradients are restored, and the weights have their final values."""
         if is_compiling():
             return
         taken = bool(self._taken)
@@ -144,8 +145,8 @@ class Guard:
             self._copies.setdefault(id(optimizer), PutBack(optimizer)).before()
 
     def _reads(self, flag: Tensor, optimizer: Optimizer, fused: bool) -> bool:
-        """Whether the host reads the answer: where that costs nothing, and where a device could not undo the step. That
-        is at the first step of a parameter, whose moments do not exist yet, and with state in plain numbers."""
+        """Whether the host reads the answer: if that costs nothing, or if the device could not undo the step. That is
+        at the first step of a parameter, whose moments do not exist yet, and with state in plain numbers."""
         if self._wait if self._wait is not None else flag.device.type == "cpu":
             return True
         fresh = any(id(each) not in self._stepped for each in moved_by(optimizer))

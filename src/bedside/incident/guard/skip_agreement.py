@@ -1,7 +1,7 @@
 """Several ranks: all of them skip a step, or none does. One number is exchanged at each step, and only with a guard on.
 
-Whoever waits for a rank that has no guard waits for ever. So before the first exchange every rank leaves word in the
-store through which they found each other, and if some do not, the guard goes without being used, with one warning.
+A rank that waits for one without a guard would wait for ever. So before the first exchange every rank writes a key into
+the store through which they found each other; if some do not, the guard is not used, with one warning.
 """
 
 from __future__ import annotations

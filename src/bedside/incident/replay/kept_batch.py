@@ -44,7 +44,7 @@ class KeptBatch:
         return rows_in((self.inputs, self.keywords, self.target))
 
     def only(self, rows: Sequence[int]) -> KeptBatch:
-        """The same with these samples alone."""
+        """The same batch with these samples alone."""
         inputs, keywords, target = take_rows((self.inputs, self.keywords, self.target), rows)
         fewer = KeptBatch(inputs, keywords, target)
         vars(fewer).update({k: v for k, v in vars(self).items() if k not in ("inputs", "keywords", "target")})

@@ -1,4 +1,4 @@
-"""Is this the same step? The same model, versions, device and precision; what is not as it was is refused, or said."""
+"""Is this the same step? The same model, versions, device and precision; any difference is refused or reported."""
 
 from __future__ import annotations
 

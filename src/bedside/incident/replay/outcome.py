@@ -1,4 +1,4 @@
-"""What came out of a run of the step, and how that compares with what was recorded."""
+"""The outcome of running the step, compared with what was recorded."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def restore_model(incident: Incident, model: nn.Module) -> None:
 
 
 def fails(incident: Incident, outcome: Outcome) -> bool:
-    """Whether it is the failure of then."""
+    """Whether it is the same failure as then."""
     kind, then = incident.kind, incident.facts["error"]
     if then:
         return type(outcome.error).__name__ == str(then)

@@ -1,4 +1,4 @@
-"""The last batch of an epoch is of a size that counts.
+"""The last batch of an epoch is not too small to be useful.
 
 ## What it sees
 A last batch that is much smaller than the others.

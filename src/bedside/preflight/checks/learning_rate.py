@@ -1,4 +1,4 @@
-"""Every group of parameters has a learning rate, and the scheduler turns the one that is used.
+"""Every group of parameters has a learning rate, and the scheduler changes the one that is used.
 
 ## What it sees
 A rate of zero, negative or not finite in a group that has trainable parameters; a scheduler that was made for another

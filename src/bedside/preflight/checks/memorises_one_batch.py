@@ -1,4 +1,4 @@
-"""The model can learn one batch by heart.
+"""The model can memorise one batch.
 
 ## What it sees
 A few rows of the first batch, trained on alone, whose loss stays near where it began.

@@ -1,4 +1,4 @@
-"""Every target is something that the output can answer.
+"""Every target lies in the range of the output.
 
 ## What it sees
 Class labels that are negative or not smaller than the number of outputs; targets outside 0 to 1 for a binary

@@ -99,7 +99,7 @@ def layer_panel(run: Run, how: PerLayer, limits: Limits = Limits()) -> Panel | N
 
 
 def gradient_table(now: dict[str, float], limits: Limits = Limits()) -> list[dict[str, str]]:
-    """Layer, norm, share of the whole, and one word: what `print(run)` users of other tools build by hand."""
+    """Layer, norm, share of the whole, and one word of judgement."""
     finite = [value for value in now.values() if math.isfinite(value)]
     largest, total = max(finite, default=0.0), math.fsum(value * value for value in finite)
     rows = []
