@@ -12,6 +12,10 @@ HF, SK = "hf_AbCdEfGhIjKlMnOpQrStUvWx", "sk-proj-abcdefABCDEF0123456789"
 WAYS = [
     ["-p", X],
     ["-k", X],
+    ["--set", "wandb.api_key", X],
+    ["opts", "MODEL.TOKEN", X],
+    ["/password", X],
+    ["--header", "basic:" + X],
     ["-u", "me", X],
     ["--tok", X],
     ["--sshkey", X],
@@ -116,7 +120,8 @@ def test_no_way_to_pass_a_secret_on_the_command_line_is_kept(typed: list[str]) -
 
 def test_what_is_no_secret_is_kept_as_it_was_typed() -> None:
     typed = (
-        "python -m torch.distributed.run train.py --lr 3e-4 --batch_size=64 --max_tokens 512 --max-new-tokens=20 "
+        "python -m torch.distributed.run token_train.py conf.yaml --lr 3e-4 --batch_size=64 --max_tokens 512 "
+        "--max-new-tokens=20 "
         "--tokenizer gpt2 --model meta-llama/Llama-3.1-8B --data runs/2026-11-18_06-10/data.csv -n 4 -lr 0.1 "
         "optimizer.lr=0.1 +model.depth=12 --resume checkpoints/epoch=3-step=1000.ckpt --seed -1 --betas 0.9 0.999 "
         "--num_keypoints 17 --activation relu --filter bandpass -a resnet18"
@@ -157,6 +162,7 @@ def test_values_of_a_configuration_that_are_named_or_look_like_secrets_are_struc
         {"argv": ["--lr", "0.1", "--token", X]},
         {"пароль": X},
         {"field": "password", "content": X},
+        {"k": "password", "v": X},
         ["-p", X],
     ],
     ids=str,

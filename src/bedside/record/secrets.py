@@ -42,7 +42,7 @@ ELSEWHERE = tuple(
     "пароль токен ключ секрет clé contraseña schlüssel hasło 密码 密碼 密钥 令牌 パスワード 비밀번호".split()
 )
 SHORT = ("-p", "-k", "-u", "-P", "--p", "--k")  # password, key and user, as ever
-CALLS_IT = ("name", "key", "field", "option", "setting", "parameter", "variable", "header")  # {"name": "token", …}
+CALLS_IT = ("name", "key", "k", "field", "option", "setting", "parameter", "variable", "header")  # {"name": "token", …}
 # Names that only look like it, everywhere in the training of language models.
 HARMLESS = re.compile(
     r"(?i)tokeni[sz]|(max|min|num|n|total|per|new|special|prompt|seq)[-_]?tokens?$|tokens?[-_]?(per|len)"
@@ -56,7 +56,7 @@ _SHAPES = re.compile(
     | \b(?:hvs|dp\.[a-z]{2})\.\S+ | \b(?:ntn|figd|shpss|lin_api)_\S+   # Vault, Doppler, Notion, Figma, Shopify, Linear
     | \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b                  # a UUID is a key as often as a name
     | -----BEGIN
-    | \b(?:bearer|basic|digest|token)\s+\S+
+    | \b(?:bearer|basic|digest|token)[\s:]+\S+
     | ://[^/\s]*@                                                      # user:password@host
     | ^[^\s/@]+:[^\s@]+@\S                                             # the same without a protocol
     | \?\S*=                                                           # what follows the ? of an address
@@ -66,7 +66,8 @@ _SHAPES = re.compile(
 _RANDOM = re.compile(r"(?=[A-Za-z+/=]*\d)(?=[\d+/=]*[A-Za-z])[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+=]{32,}")
 _OPTION = re.compile(r"--?[^\W\d_][\w.-]{0,60}")
 _SHORT = re.compile(r"-[A-Za-z]{1,4}|-\d*\.?\d+([eE][-+]?\d+)?")
-_BARE = re.compile(r"@?[\w-]{1,80}|-\S{1,80}")  # a name without dashes, or one whose letters are not what they seem
+# A name without dashes (`opts MODEL.TOKEN X`, not a script's), or one whose letters are not what they seem.
+_BARE = re.compile(r"[@/]?(?!\S*\.py$)[\w.-]{1,80}|-\S{1,80}")
 _ASSIGNED = re.compile(r"[-+~]{0,2}[\w./@-]{1,80}")
 
 
