@@ -36,3 +36,18 @@ def test_a_number_that_no_float_can_hold_is_refused_and_the_rest_goes_on(tmp_pat
         with pytest.raises(bedside.errors.BedsideError, match="huge"):
             monitor.log(huge=10**400)
         assert not monitor.dispatcher.off
+
+
+def test_a_part_of_the_model_that_has_a_shape_and_no_numbers_switches_nothing_off(tmp_path: Path) -> None:
+    model = nn.Linear(6, 3)
+    model.unused = nn.Linear(3, 3, device="meta").requires_grad_(False)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with bedside.watch(model, optimizer, run_dir=tmp_path / "run", quiet=True):
+        for _ in range(30):
+            optimizer.zero_grad()
+            F.cross_entropy(model(torch.randn(5, 6)), torch.randint(3, (5,))).backward()
+            optimizer.step()
+    run = bedside.load(tmp_path / "run")
+    assert run.steps == 30
+    assert not run.events_of("switched_off")
+    assert run.config["initial_param_norm"] > 0

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.model.shards import is_sharded
@@ -28,7 +29,7 @@ class Beginning(Collector):
         if self._asked:
             return
         self._asked = True
-        weights = [p.detach() for p in self.model.parameters() if p.is_floating_point() and p.layout is torch.strided]
+        weights = [p.detach() for p in self.model.parameters() if _holds_numbers(p)]
         sharded = any(map(is_sharded, weights))  # this rank has a part of them only
         if weights and not sharded and self.context.step == 0:
             norms = [norm.double().to(weights[0].device) for norm in torch._foreach_norm(weights)]
@@ -39,3 +40,8 @@ class Beginning(Collector):
             self.context.facts["initial_param_norm"] = self._norm.number
             self._norm = None
         return ()
+
+
+def _holds_numbers(parameter: Tensor) -> bool:
+    """Some parts of a model may be on the `meta` device, where there are shapes alone."""
+    return parameter.is_floating_point() and parameter.layout is torch.strided and parameter.device.type != "meta"
