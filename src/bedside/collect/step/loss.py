@@ -27,7 +27,7 @@ from bedside.collect.step.loss_parts import Origin, origin_of
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
 LEARNING_BACKWARDS = 30  # backwards that are looked at closely: with all probes, and for a division of the loss
 ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
-LOOKS_AT_INPUTS = 5  # backwards after one that was discarded: an attack on a batch makes several in a row
+LOOKS_AT_INPUTS = 5  # backwards once one was discarded: that of the step itself, then those of the next attack
 MAX_LEAF_NODES = 5000  # graph nodes that are looked at for an input that gets a gradient
 MAX_NODES_BACK = 4  # graph nodes from the loss in which a division by the number of micro-batches can hide
 
@@ -72,6 +72,7 @@ class LossListener:
         self.on_cpu = True  # the last loss could be read without waiting for a device
         self.in_step = False  # inside optimizer.step(closure): only the first evaluation counts
         self.trains_inputs = False  # gradients of inputs are asked for (an attack, a penalty): the model's go unused
+        self._has_discarded = False  # a backward was once discarded: was it meant for the inputs?
         self._looks_at_inputs = LOOKS_AT_INPUTS
         self.kept_elsewhere = False  # gradients are added up outside of `.grad`, which is cleared for every micro-batch
 
@@ -117,7 +118,8 @@ class LossListener:
             known = self._observed.grads_not_zeroed is not None
             self._observed = StepLoss(forwards=1, discarded=discarded, grads_not_zeroed=False if known else None)
             self.zeroing = True
-        if self._observed.discarded and self._looks_at_inputs and not self.trains_inputs:
+        self._has_discarded = self._has_discarded or bool(self._observed.discarded)
+        if self._has_discarded and self._looks_at_inputs and not self.trains_inputs:
             self._looks_at_inputs -= 1
             self.trains_inputs = has_trained_input(tensors)
         self._coming = self._scalars(tensors, gradient)
