@@ -45,7 +45,7 @@ class Limits:
     window: int = 3  # readings of the number that is shown: a short run has no more of them late in it
 
 
-@rule("ACT107", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits(), preview_since="0.1")
+@rule("ACT107", severity=Severity.WARNING, needs=[RECONSTRUCTION_VARIATION], limits=Limits())
 def collapsed_reconstruction(run: Run, limits: Limits) -> Iterator[Finding]:
     variation = collapsed_reconstruction_series(run)
     if variation is None:

@@ -58,7 +58,7 @@ class Limits:
     readings: int = 20  # of the loss, as for any verdict
 
 
-@rule("UPD106", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("UPD106", severity=Severity.WARNING, needs=[], limits=Limits())
 def damped_step(run: Run, limits: Limits) -> Iterator[Finding]:
     looks = run.events_of("optimizer_epsilon")
     if len(looks) < limits.looks:

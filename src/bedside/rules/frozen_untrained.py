@@ -48,7 +48,7 @@ class Limits:
     """Weights were left as torch made them or they were not: nothing to set."""
 
 
-@rule("LOP114", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("LOP114", severity=Severity.WARNING, needs=[], limits=Limits())
 def frozen_untrained(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the model's weights (a watched run)")

@@ -59,7 +59,7 @@ class Limits:
     late: int = 3  # readings at the end, all of which must be that far from the first ones
 
 
-@rule("DAT110", severity=Severity.WARNING, needs=[INPUT_MEAN, INPUT_STD], limits=Limits(), preview_since="0.1")
+@rule("DAT110", severity=Severity.WARNING, needs=[INPUT_MEAN, INPUT_STD], limits=Limits())
 def inputs_differ(run: Run, limits: Limits) -> Iterator[Finding]:
     means, spreads = run.series(INPUT_MEAN.name).finite(), run.series(INPUT_STD.name).finite()
     looks = [e for e in run.events_of("evaluation_input") if e.data["size"] >= limits.size and not e.data["nonfinite"]]

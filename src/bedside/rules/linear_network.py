@@ -48,7 +48,7 @@ class Limits:
     """There is a non-linearity or there is none: nothing to set."""
 
 
-@rule("ACT108", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("ACT108", severity=Severity.WARNING, needs=[], limits=Limits())
 def linear_network(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the graph of the loss (a watched run)")

@@ -65,7 +65,7 @@ class Limits:
     apart: float = 0.3  # of all answers: a mean over batches or classes is off by less
 
 
-@rule("DAT113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("DAT113", severity=Severity.WARNING, needs=[], limits=Limits())
 def misread_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     looks = run.events_of("evaluation_answers")
     if len(looks) < limits.looks:

@@ -49,7 +49,7 @@ class Limits:
     changed: float = 0.1  # of the samples that stayed: an expert that is full turns away a few of them
 
 
-@rule("DAT111", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("DAT111", severity=Severity.WARNING, needs=[], limits=Limits())
 def mixed_samples(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("a batch to try (a watched run)")

@@ -49,7 +49,7 @@ class Limits:
     kinds: int = 3  # of target: of two, one is always the commoner
 
 
-@rule("DAT112", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("DAT112", severity=Severity.WARNING, needs=[], limits=Limits())
 def padded_targets(run: Run, limits: Limits) -> Iterator[Finding]:
     looks = run.events_of("answers_in_place")
     if len(looks) < limits.looks:

@@ -47,7 +47,7 @@ class Limits:
     forwards: int = 20  # as for any verdict
 
 
-@rule("LOP113", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("LOP113", severity=Severity.WARNING, needs=[], limits=Limits())
 def single_sample_batchnorm(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the size of batches (a watched run)")

@@ -47,7 +47,7 @@ class Limits:
     """Something is dropped or it is not: nothing to set."""
 
 
-@rule("LOP112", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("LOP112", severity=Severity.WARNING, needs=[], limits=Limits())
 def stochastic_evaluation(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the calls of an evaluation (a watched run)")

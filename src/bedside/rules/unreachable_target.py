@@ -54,7 +54,7 @@ class Limits:
     looks: int = 3  # batches, as many as show that it is not a single one
 
 
-@rule("DAT109", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
+@rule("DAT109", severity=Severity.WARNING, needs=[], limits=Limits())
 def unreachable_target(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the range of outputs and targets (a watched run)")
