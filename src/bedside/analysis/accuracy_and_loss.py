@@ -71,9 +71,9 @@ def guessed_classes(accuracies: Sequence[Series], loss: float) -> int:
     usual = max(float(np.median(each.values)) for each in accuracies)
     best = max(float(each.values.max()) for each in accuracies)
     classes = round(math.exp(min(loss, MAX_CLASSES)))
-    told = round(1 / usual) if usual > 0 else 0  # by the accuracy: the loss of an untrained head is a little off
-    if told in FAMILIAR and abs(loss - math.log(told)) <= NEAR_A_GUESS * math.log(told):
-        classes = told
+    implied = round(1 / usual) if usual > 0 else 0  # by the accuracy: the loss of an untrained head is a little off
+    if implied in FAMILIAR and abs(loss - math.log(implied)) <= NEAR_A_GUESS * math.log(implied):
+        classes = implied
     if classes < 2 or abs(loss - math.log(classes)) > NEAR_A_GUESS * math.log(classes):
         return 0
     slack = max(LUCK / classes, MIN_LUCK)

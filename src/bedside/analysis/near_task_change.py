@@ -31,9 +31,9 @@ def task_changed(run: Run, step: int) -> bool:
     changes = [(int(event.data["last_seen"]), event.step) for event in run.events_of("task_change")]
     return any(
         last - STEPS <= step <= first + near
-        for told in (changes, *_logged(run))
-        if len(told) <= MAX_CHANGES
-        for last, first in told
+        for source in (changes, *_logged(run))
+        if len(source) <= MAX_CHANGES
+        for last, first in source
     )
 
 

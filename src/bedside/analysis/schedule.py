@@ -72,8 +72,8 @@ def planned_steps(run: Run) -> int:
 
 def schedulers(run: Run) -> list[Mapping[str, Any]]:
     """One mapping per scheduler of a watched run (`name`, `stepped`), or the schedule that a log's settings name."""
-    told = (run.config.get(key) for key in NAMED_BY)
-    known = next((each for each in told if each and isinstance(each, (str, Mapping, list, tuple))), [])
+    named = (run.config.get(key) for key in NAMED_BY)
+    known = next((each for each in named if each and isinstance(each, (str, Mapping, list, tuple))), [])
     if not known and run.config.get("scheduler_attached"):  # one was made, and nobody ever called it
         known = {"name": "A scheduler", "stepped": 0}
     if isinstance(known, (str, Mapping)):

@@ -18,12 +18,12 @@ from bedside.finding import Advice, Finding, Severity
 def one_prescription(findings: Sequence[Finding]) -> list[Finding]:
     """The findings without advice that contradicts what stands before it; alarms settle a direction before notes."""
     settled: dict[str, Advice] = {}
-    told = {each.code for each in findings}
+    codes = {each.code for each in findings}
     kept: dict[int, Finding] = {}
     for index in sorted(range(len(findings)), key=lambda i: _speaks_later(findings[i])):
         finding = findings[index]
         agreeing = tuple(_agreeing(finding.try_, settled))
-        if told & set(finding.causes):
+        if codes & set(finding.causes):
             agreeing = tuple(each for each in agreeing if not _turns(each) or each.knob in settled)
         kept[index] = finding.with_(try_=agreeing)
         for each in agreeing:

@@ -99,8 +99,8 @@ _SATURATED_AT_ONCE = (
 
 @rule("LOS102", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
-    if told := list(_by_answers(run, limits)):
-        yield from told
+    if by_answers := list(_by_answers(run, limits)):
+        yield from by_answers
         return
     series = loss_to_fall(run, limits.fewest)
     if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:

@@ -116,9 +116,11 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         chance = known_chance(run.config)
         if chance is not None and chance.classes and curve.now > chance.level:
             continue  # worse than a blind guess still: it fell from outputs that were too large, to no answer
-        told = _impossible(run, series, learned, limits) or _nothing(curve, beside, limits)
-        told = told or (_guessing(run, series, far, limits) and not any(trend(metric).rising for metric in beside))
-        if not unmoved and not told:
+        failing = _impossible(run, series, learned, limits) or _nothing(curve, beside, limits)
+        failing = failing or (
+            _guessing(run, series, far, limits) and not any(trend(metric).rising for metric in beside)
+        )
+        if not unmoved and not failing:
             continue
         metric = beside[0]
         yield loss_without_accuracy.finding(

@@ -92,27 +92,27 @@ def misread_validation(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _said(look: Event, limits: Limits) -> str:
     """What the answers of one evaluation are right about, in words; nothing if they are right, or just wrong."""
-    told = look.data
-    if told["examples"] < limits.examples:
+    counts = look.data
+    if counts["examples"] < limits.examples:
         return ""
-    if told["kind"] == "numbers":
-        if told["error"] <= told["spread"] or told["line"] > limits.left * told["spread"]:
+    if counts["kind"] == "numbers":
+        if counts["error"] <= counts["spread"] or counts["line"] > limits.left * counts["spread"]:
             return ""
         return (
-            f"Validation answers are off by more ({number(told['error'])}, squared) than a constant would be "
-            f"({number(told['spread'])}), and by {number(told['line'])} if they are multiplied by "
-            f"{number(told['factor'])} and moved by {number(told['offset'])}."
+            f"Validation answers are off by more ({number(counts['error'])}, squared) than a constant would be "
+            f"({number(counts['spread'])}), and by {number(counts['line'])} if they are multiplied by "
+            f"{number(counts['factor'])} and moved by {number(counts['offset'])}."
         )
-    if told["right"] > limits.wrong or told["labels"] < limits.labels:
+    if counts["right"] > limits.wrong or counts["labels"] < limits.labels:
         return ""
-    if told["examples"] < limits.each * told["labels"]:
+    if counts["examples"] < limits.each * counts["labels"]:
         return ""
-    begins = f"{percent(told['right'])} of {told['examples']} validation answers are right, and "
-    if told["renamed"] >= limits.right:
-        return begins + f"{percent(told['renamed'])} would be with the {told['labels']} labels renamed one to one."
-    moved = max(told["on"], told["back"])
+    begins = f"{percent(counts['right'])} of {counts['examples']} validation answers are right, and "
+    if counts["renamed"] >= limits.right:
+        return begins + f"{percent(counts['renamed'])} would be with the {counts['labels']} labels renamed one to one."
+    moved = max(counts["on"], counts["back"])
     if moved >= limits.right:
-        return begins + f"{percent(moved)} agree with the label one place {'on' if moved == told['on'] else 'back'}."
+        return begins + f"{percent(moved)} agree with the label one place {'on' if moved == counts['on'] else 'back'}."
     return ""
 
 
@@ -125,19 +125,19 @@ def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Fi
         pairs = [(logged[at], each) for at, each in places if at is not None and "last_right" in each.data]
         if not pairs:
             continue
-        told, now = pairs[-1]
+        reported, now = pairs[-1]
         examples = now.data["examples"]
         of_last = all(abs(value - each.data["last_right"]) <= limits.equal for value, each in pairs)
         other = [each for value, each in pairs if abs(value - each.data["right"]) > limits.equal]
         if of_last and len(other) >= limits.same:
             said = (
-                f"{series.key} is that of the last batch alone ({number(told)}, of {now.data['last_examples']} "
+                f"{series.key} is that of the last batch alone ({number(reported)}, of {now.data['last_examples']} "
                 f"answers): of all {examples} answers {percent(now.data['right'])} are right."
             )
         elif len(pairs) >= limits.looks and all(_under_counted(*pair, limits) for pair in pairs[-limits.looks :]):
             said = (
-                f"{series.key} says {number(told)}, and {percent(now.data['right'])} of the {examples} answers that "
-                "the loss was computed from are right."
+                f"{series.key} says {number(reported)}, and {percent(now.data['right'])} of the {examples} answers "
+                "that the loss was computed from are right."
             )
         else:
             continue
@@ -157,8 +157,8 @@ def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Fi
         return
 
 
-def _under_counted(told: float, look: Event, limits: Limits) -> bool:
+def _under_counted(reported: float, look: Event, limits: Limits) -> bool:
     """Whether an accuracy is far below the share of right answers, of which there is one for each example."""
     data = look.data
     single = data["rows"] == data["examples"] >= limits.examples
-    return bool(single and 0 <= told <= 1 and data["right"] - told > limits.apart)
+    return bool(single and 0 <= reported <= 1 and data["right"] - reported > limits.apart)

@@ -67,14 +67,14 @@ def seen_before(run: Run, limits: Limits) -> Iterator[Finding]:
     later = looks[1:]  # at the first one little was known
     if not all(_was_seen(each, limits) for each in later):
         return
-    told = later[-1].data
+    counts = later[-1].data
     yield seen_before.finding(
-        f"{told['known']} of {told['rows']} validation rows are rows of the training batches that were looked at, "
+        f"{counts['known']} of {counts['rows']} validation rows are rows of the training batches that were looked at, "
         "number for number.",
         first_step=looks[0].step,
         last_step=max(later[-1].step, run.steps - 1),
         confidence=0.9,
-        evidence=dict(told),
+        evidence=dict(counts),
         series=["val/loss", "loss"],
         could_also_be=("A curve of the training data that is logged on purpose.",),
         try_=(
@@ -85,10 +85,10 @@ def seen_before(run: Run, limits: Limits) -> Iterator[Finding]:
 
 
 def _was_seen(look: Event, limits: Limits) -> bool:
-    told = look.data
-    enough = told["known"] >= max(limits.rows, limits.share * told["rows"])
+    counts = look.data
+    enough = counts["known"] >= max(limits.rows, limits.share * counts["rows"])
     return bool(
         enough
-        and told["hits"] >= limits.forwards * told["forwards"]
-        and told["repeated"] <= limits.repeated * told["known"]
+        and counts["hits"] >= limits.forwards * counts["forwards"]
+        and counts["repeated"] <= limits.repeated * counts["known"]
     )

@@ -70,13 +70,13 @@ def unmatched_noise(run: Run, limits: Limits) -> Iterator[Finding]:
     samples = f"{int(seen['samples'])} samples"
     goes_with_time = abs(float(seen.get("by_time", 1.0)))
     if abs(float(seen["mean"])) <= luck:
-        told = (
+        sentence = (
             "The noise that is asked for is not in the input: their correlation is "
             f"{number(float(seen['mean']), 2)} on average ({samples})."
         )
         advice = "Draw the noise once, add that very tensor to the sample, and ask the model for it."
     elif goes_with_time < limits.by_time:
-        told = (
+        sentence = (
             "How much noise a sample has does not go with the time step that the model is told (correlation of ranks "
             f"{number(goes_with_time)}, {samples})."
         )
@@ -84,13 +84,13 @@ def unmatched_noise(run: Run, limits: Limits) -> Iterator[Finding]:
             "Bring the noise level to (batch, 1) or (batch, 1, 1, 1) before multiplying, and give the model the same t."
         )
     elif most - least >= limits.varies and most < limits.most:
-        told = (
+        sentence = (
             "Even at the last time steps, samples are mostly data: their correlation with the added noise is never "
             f"above {number(most)} ({samples}), and new ones will be drawn from pure noise."
         )
         advice = "Use the cumulative product of the alphas, and scale the data to -1 to 1."
     elif size > limits.large:
-        told = (
+        sentence = (
             f"The data are {number(size)} times as large as the noise that is added to them ({samples}): what is drawn "
             "from noise of spread one begins far from them."
         )
@@ -98,7 +98,7 @@ def unmatched_noise(run: Run, limits: Limits) -> Iterator[Finding]:
     else:
         return
     yield unmatched_noise.finding(
-        told,
+        sentence,
         first_step=0,
         last_step=max(0, run.steps - 1),
         confidence=0.9,

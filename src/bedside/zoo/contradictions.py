@@ -44,7 +44,7 @@ def _verdict(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _story(diagnosis: Diagnosis) -> Iterator[str]:
-    """One finding is told first, and what is said to have caused another was found as well."""
+    """One finding comes first, and every finding named as a cause was found as well."""
     primary = [each for each in diagnosis.findings if each.primary]
     if diagnosis.at_least(Severity.WARNING) and len(primary) != 1:
         yield f"{len(primary)} primary findings"

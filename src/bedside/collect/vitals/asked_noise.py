@@ -89,7 +89,7 @@ class AskedNoise(Collector):
                 self._done = True
         if not self._done and sum(each.shape[1] for each in self._seen) >= SAMPLES:
             self._done = True
-            facts = {"columns": self._columns, **told(np.concatenate(self._seen, 1))}
+            facts = {"columns": self._columns, **noise_shown(np.concatenate(self._seen, 1))}
             yield Event(self.context.step, "asked_noise", facts, time.time())
 
 
@@ -114,7 +114,7 @@ def is_noise(mean: float, square: float, fourth: float, neighbours: float) -> bo
     return plain and abs(fourth - 3) < 10 * NEAR
 
 
-def told(table: np.ndarray) -> dict[str, Any]:
+def noise_shown(table: np.ndarray) -> dict[str, Any]:
     """What the samples show together: the least and the most noise, the size of the cleanest, and whether noise goes
     with the time step (the correlation of their ranks; of steps that are all alike nothing is known)."""
     share, size, steps = table

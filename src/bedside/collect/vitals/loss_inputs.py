@@ -37,7 +37,8 @@ UNWANTED = {
     "kl_div": PROBABILITIES,
     "ctc_loss": PROBABILITIES | SCORES,
 }
-# The node that a call leaves in the graph of the loss; what is made of several common ones cannot be told by it.
+# The node that a call leaves in the graph of the loss; a loss made of several common operations cannot be recognised by
+# it.
 LEAVES = {
     "cross_entropy": "LogSoftmaxBackward",
     "log_softmax": "LogSoftmaxBackward",

@@ -116,9 +116,9 @@ def answered(prediction: Tensor, target: Tensor) -> Tensor:
 
 
 def moments(prediction: Tensor, target: Tensor) -> Tensor:
-    told, wanted = prediction.detach().double().reshape(-1), target.detach().double().reshape(-1)
-    sums = [told.sum(), wanted.sum(), told.square().sum(), wanted.square().sum(), (told * wanted).sum()]
-    return torch.stack([*sums, torch.ones_like(told).sum()])
+    given, wanted = prediction.detach().double().reshape(-1), target.detach().double().reshape(-1)
+    sums = [given.sum(), wanted.sum(), given.square().sum(), wanted.square().sum(), (given * wanted).sum()]
+    return torch.stack([*sums, torch.ones_like(given).sum()])
 
 
 def other_labels(numbers: Tensor) -> dict[str, Any]:
@@ -150,25 +150,25 @@ def other_labels(numbers: Tensor) -> dict[str, Any]:
 def other_unit(numbers: Tensor) -> dict[str, Any]:
     """The squared error of the answers, that of the best straight line from them to the targets, and of their mean.
 
-    >>> told = torch.tensor([0.0, 1.0, 2.0, 3.0])
-    >>> facts = other_unit(moments(told, 10 * told + 5))
+    >>> given = torch.tensor([0.0, 1.0, 2.0, 3.0])
+    >>> facts = other_unit(moments(given, 10 * given + 5))
     >>> [round(facts[key], 6) for key in ("factor", "offset", "line")]
     [10.0, 5.0, 0.0]
     """
-    told, wanted, told_squared, wanted_squared, product, count = (float(each) for each in numbers)
+    given, wanted, given_squared, wanted_squared, product, count = (float(each) for each in numbers)
     if count < 2:
         return {}
     spread = wanted_squared / count - (wanted / count) ** 2
-    own = told_squared / count - (told / count) ** 2
-    together = product / count - told * wanted / count**2
+    own = given_squared / count - (given / count) ** 2
+    together = product / count - given * wanted / count**2
     if not own > 0 or not spread > 0:
         return {}
     factor = together / own
     return {
-        "error": (told_squared - 2 * product + wanted_squared) / count,
+        "error": (given_squared - 2 * product + wanted_squared) / count,
         "line": max(0.0, spread - together * factor),
         "spread": spread,
         "factor": factor,
-        "offset": wanted / count - factor * told / count,
+        "offset": wanted / count - factor * given / count,
         "examples": int(count),
     }

@@ -77,13 +77,13 @@ class SimpleModels(Collector):
         if batch is None or is_freed(batch) or not isinstance(prediction, Tensor) or not prediction.requires_grad:
             return
         wanted, classes = class_labels(function, prediction, target)
-        told = prediction.detach()
+        answered = prediction.detach()
         if wanted is not None and len(wanted) == len(batch):
             wanted = wanted.reshape(-1)
-            answers = told.argmax(1) if function not in _BITS else (told.reshape(-1) > _BITS[function])
+            answers = answered.argmax(1) if function not in _BITS else (answered.reshape(-1) > _BITS[function])
             self._look(batch, wanted.long(), classes, (answers.long() != wanted.long()).double().mean())
-        elif function in SQUARED and (columns := numbers_each(told, target, len(batch))) is not None:
-            self._look(batch, columns, 0, (told.reshape(columns.shape).float() - columns).double().square().mean())
+        elif function in SQUARED and (columns := numbers_each(answered, target, len(batch))) is not None:
+            self._look(batch, columns, 0, (answered.reshape(columns.shape).float() - columns).double().square().mean())
 
     def _look(self, batch: Tensor, wanted: Tensor, classes: int, error: Tensor) -> None:
         self._due, self._error = False, error
@@ -129,8 +129,8 @@ class SimpleModels(Collector):
             pending, self._fitted = self._fitted, None
             linear, neighbours, guess, examples = (float(number) for number in pending.numbers)
             if examples >= MIN_TRIED and np.isfinite([linear, neighbours, guess]).all():
-                told = {"linear": linear, "neighbours": neighbours, "guess": guess}
-                self.context.facts["simple_models"] = told | {"examples": int(examples), "classes": self._classes}
+                answered = {"linear": linear, "neighbours": neighbours, "guess": guess}
+                self.context.facts["simple_models"] = answered | {"examples": int(examples), "classes": self._classes}
 
 
 _BITS = {"binary_cross_entropy": 0.5, "binary_cross_entropy_with_logits": 0.0}
@@ -158,9 +158,9 @@ def features(batch: Tensor) -> Tensor:
     return flat.float().clone()
 
 
-def numbers_each(told: Tensor, target: Any, examples: int) -> Tensor | None:
+def numbers_each(answered: Tensor, target: Any, examples: int) -> Tensor | None:
     """The targets of a regression, one row for each example; None where they are something else."""
-    if not isinstance(target, Tensor) or not target.is_floating_point() or target.shape != told.shape:
+    if not isinstance(target, Tensor) or not target.is_floating_point() or target.shape != answered.shape:
         return None
     if not target.dim() or len(target) != examples or target.numel() > MAX_TARGETS * examples:
         return None
@@ -190,8 +190,8 @@ def tried(columns: Tensor, wanted: Tensor, classes: int = 0) -> Tensor:
     linear = [middle + across @ torch.linalg.solve_ex(each, targets[:split] - middle).result for each in ridges]
     nearest = targets[:split][apart.topk(NEIGHBOURS, largest=False).indices].mean(1)
 
-    def error(told: Tensor) -> Tensor:
-        off = told.argmax(1) != wanted[split:] if classes else (told - targets[split:]).square().mean(1)
+    def error(answered: Tensor) -> Tensor:
+        off = answered.argmax(1) != wanted[split:] if classes else (answered - targets[split:]).square().mean(1)
         return (off * new).sum() / new.sum()
 
     errors = [torch.stack([error(each) for each in linear]).amin(), error(nearest), error(middle.expand_as(nearest))]

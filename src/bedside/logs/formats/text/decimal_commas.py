@@ -1,4 +1,4 @@
-"""Text in which 2,31 is 2.31: told by the numbers beside the names of losses and metrics, then read with points.
+"""Text in which 2,31 is 2.31: recognised by the numbers beside the names of losses and metrics, then read with points.
 
 >>> list(with_points(["Epoche 1: Verlust 2,313", "Epoche 2: Verlust 1,5"]))
 ['Epoche 1: Verlust 2.313', 'Epoche 2: Verlust 1.5']

@@ -151,7 +151,7 @@ class _Reader:
         if before[0] != evaluation[0]:
             self._keep_carried(name)
         elif name not in self.carried:
-            return True  # told in this epoch
+            return True  # printed in this epoch
         self.carried[name] = (self.clock.step or 0.0, value, float(self.line) if self.full else math.nan)
         if not self.full:
             self.repeated.add(name)

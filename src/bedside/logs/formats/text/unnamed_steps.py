@@ -58,5 +58,5 @@ def _put_otherwise(line: str) -> str:
     named = [(MEANINGS.get(each["name"] or "", each["name"]), each["value"]) for each in found if each is not None]
     if len(named) != len(fields) or not any(read_name(name).kind == "loss" for name, _ in named[1:]):
         return ""
-    told = [f"{name} {value}" for name, value in named if read_name(name).kind in ("loss", "metric", "lr")]
-    return f"iter {counted['count']}: {', '.join(told)}"
+    pairs = [f"{name} {value}" for name, value in named if read_name(name).kind in ("loss", "metric", "lr")]
+    return f"iter {counted['count']}: {', '.join(pairs)}"
