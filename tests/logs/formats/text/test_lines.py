@@ -471,3 +471,11 @@ def test_epochs_that_are_numbered_in_other_ways(line):
     assert run.axis == "epoch"
     assert curve(run.loss) == {1: 1.0, 2: 0.5, 4: 0.25}
     assert curve(run.series("val/loss")) == {1: 2.0, 2: 1.0, 4: 0.5}
+
+
+@pytest.mark.parametrize(
+    "line", ["Epoch {}: val acc 0.85 (best 0.85)", "Epoch {}: train loss 0.5\nval acc 0.85, best 0.85"]
+)
+def test_an_evaluation_that_names_the_best_is_one_though_its_value_came_before(line):
+    run = run_of(*"\n".join(line.format(n) for n in range(1, 7)).splitlines())
+    assert curve(run.series("val/accuracy")) == dict.fromkeys(range(1, 7), 0.85)

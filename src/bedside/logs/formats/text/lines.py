@@ -18,7 +18,7 @@ from bedside.logs.filtered_nan import recover_filtered
 from bedside.logs.formats.log_format import HEAD, UTF_16, Format, Unreadable, as_utf8, encoding_of
 from bedside.logs.formats.text.bare_splits import name_bare_splits
 from bedside.logs.formats.text.boxes import in_one_line
-from bedside.logs.formats.text.clock import STEPS, Clock
+from bedside.logs.formats.text.clock import EPOCHS, STEPS, Clock, counts
 from bedside.logs.formats.text.columns import SKIPS, clean
 from bedside.logs.formats.text.decimal_commas import with_points
 from bedside.logs.formats.text.line_numbers import Found
@@ -35,7 +35,8 @@ from bedside.naming.metric_names import read_name
 MAX_LINE_LENGTH = 2**15  # characters that are looked at; nobody prints a longer record
 MAX_NAMES = 5_000
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
-MANY_DIGITS = 15  # of a number that was written with an exponent: it is not rounded
+RECENT = 500  # readings among which a rounded one is looked for: a best is announced at once, or at the end
+MANY_DIGITS = 15  # of a number that nobody rounded
 ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
@@ -100,16 +101,24 @@ class _Reader:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
 
     def _known_already(self, found: Sequence[Found], split: str) -> bool:
-        """Whether a line that speaks of the best weights only repeats what was read before, rounded or not."""
-        known = []
+        """Whether a line that speaks of the best weights only repeats what was read before, rounded or not: of an
+        earlier step, or at a step that was evaluated already."""
+        clock, known = self.clock, []
+        epochs = [each.value - (clock.epoch or 0.0) for each in found if counts(each.name) in EPOCHS]
+        steps = [each.value - (clock.step or 0.0) for each in found if counts(each.name) in STEPS]
+        if any(ahead > 0 for ahead in (*epochs, *steps)):
+            return False
+        earlier = any(ahead < 0 for ahead in (*epochs, *steps))
         for each in found:
             column = column_of(each.name, each.section, split)
             if column is None or not column.known:
                 continue
-            before, written = self.log.columns.get(column.name), repr(each.value)
-            digits = len(written.partition(".")[2]) if "e" not in written else MANY_DIGITS
-            values = before.values if before is not None else ()
-            known.append(each.value in values or (digits > 1 and any(round(v, digits) == each.value for v in values)))
+            before = self.log.columns.get(column.name)
+            if before is None or not (earlier or before.steps[-1] == clock.step):
+                return False
+            digits = len(repr(each.value).partition(".")[2])
+            rounded = 1 < digits < MANY_DIGITS and any(round(v, digits) == each.value for v in before.values[-RECENT:])
+            known.append(rounded or each.value in before.values)
         return bool(known) and all(known)
 
     def _metric(self, each: Found) -> None:
