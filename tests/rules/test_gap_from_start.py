@@ -47,3 +47,18 @@ def test_stays_silent(train, val):
 
 def test_is_not_examined_without_validation():
     assert isinstance(gap_from_start.examine(a_run(loss=curve(2, 1))), NotExamined)
+
+
+@pytest.mark.parametrize(
+    ("held_out", "finished", "speaks"),
+    [
+        (1.8 + 0.5 * np.exp(-np.arange(16) / 4), True, True),
+        (1.8 + 0.5 * np.exp(-np.arange(16) / 4), None, False),
+        (1.0 + 1.3 * np.exp(-np.arange(16) / 4), True, False),
+        (np.linspace(2.3, 1.8, 16), True, False),
+    ],
+    ids=["it rests", "it may go on", "it arrived", "it catches up"],
+)
+def test_an_average_that_stays_near_where_it_began_is_not_what_was_trained(held_out, finished, speaks):
+    run = a_run(loss=2.3 * np.exp(-np.arange(800) / 30) + 1e-3, val_loss=held_out, finished=finished)
+    assert bool(gap_from_start.check(run)) is speaks

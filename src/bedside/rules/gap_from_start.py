@@ -12,7 +12,9 @@ Over the first `first` evaluations and over the last, the validation loss is at 
 the same steps, both positive, and at least `blind` of the level that training began at, before anything was learned. In
 between the training loss fell by `learned` or more, and the validation loss by less than `share` of that: losses that
 are merely on different scales (summed, weighted, of another kind) fall together. If the same network was evaluated on
-training data as well (`eval_train/loss`), that is compared instead.
+training data as well (`eval_train/loss`), that is compared instead. When a run has ended with a training loss below
+`gone` of its start, a validation loss that began at `blind` of it and has come to rest above `half` is one, too: what
+was evaluated is not what was trained, or lags far behind it.
 
 ## When it is wrong
 Labels that nothing can be learned about: a network may know them by heart, but only those of the training data.
@@ -39,11 +41,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import training_loss, validation_losses
-from bedside.analysis.statistics import how_sure, outline
+from bedside.analysis.statistics import Outline, how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.series import Values
+from bedside.record.series import Series, Values
 from bedside.rules.base import rule
 from bedside.wording import number
 
@@ -55,6 +57,9 @@ class Limits:
     learned: float = 0.3  # of the training loss at the first evaluations: something that validation should have noticed
     share: float = 0.33  # of the training loss's fall: on another scale it would be all of it
     blind: float = 0.9  # of the level at which training began: nothing of what was learned arrives
+    half: float = 0.5  # of it, at the end of the run: less than half of what was learned arrives
+    gone: float = 0.05  # of it, of the training loss: everything there is was learned
+    rests: float = 0.1  # of its fall, in the last quarter of the run: an average that catches up falls to the end
 
 
 # Where evaluations were watched, evaluating-in-train-mode and inputs-differ say it where it is so.
@@ -78,7 +83,7 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     learned, followed = _fell(beside, limits), _fell(validation.values, limits)
     if min(then, now) < limits.ratio or learned < limits.learned or followed > limits.share * learned:
         return
-    if min(ends) < limits.blind * curve.start:
+    if min(ends) < limits.blind * curve.start and not _hardly_arrives(run, validation, curve, ends, limits):
         return
     yield gap_from_start.finding(
         f"{validation.key} is {number(then)} times the training loss at the first evaluations, and {number(now)} times "
@@ -96,6 +101,19 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
             "Run the evaluation code on the training data: if that is bad too, it is the code.",
             "" if run.events_of("evaluation_input") else _CHECK_THE_EVALUATION,
         ],
+    )
+
+
+def _hardly_arrives(run: Run, validation: Series, curve: Outline, ends: list[float], limits: Limits) -> bool:
+    """Whether validation came to rest half-way, of a run that has ended and learned all of its training data."""
+    if not run.finished or curve.now > limits.gone * curve.start:
+        return False
+    late = validation.values[-max(2, len(validation) // 4) :]
+    fell, fell_late = float(validation.values[0] - validation.values[-1]), float(late[0] - late[-1])
+    return (
+        ends[0] >= limits.blind * curve.start
+        and ends[1] >= limits.half * curve.start
+        and (fell_late <= limits.rests * fell)
     )
 
 

@@ -167,3 +167,20 @@ def test_what_could_not_be_compared_is_not_said_to_be(tmp_path):
 
     assert train("plain", F.cross_entropy) >= 256
     assert train("halved", lambda scores, y: F.cross_entropy(scores.reshape(16, 2, 3).mean(1), y[::2])) is None
+
+
+@pytest.mark.parametrize("leaks", [True, False])
+def test_a_yes_or_no_asked_at_each_place_of_a_sequence_is_a_label_there(leaks, tmp_path):
+    generator = torch.Generator().manual_seed(3)
+
+    def draw():
+        x, y = torch.randn(16, 5, 4, generator=generator), torch.randint(0, 2, (16, 5), generator=generator)
+        x[..., 2] = 0.7 - 3 * (y if leaks else y.roll(1, 1))
+        return x, y
+
+    def masked(scores, y):
+        each = F.binary_cross_entropy_with_logits(scores, y.float(), reduction="none")
+        return (each * (torch.arange(5) > 1)).mean()
+
+    found = recorded(None, tmp_path, outputs=5, loss=masked, draw=draw)
+    assert [(each["leak"], each["first"], each["of"]) for each in found] == [(True, 2, 4)] * leaks

@@ -5,7 +5,8 @@ label under another name has exactly one number per class, and so have the colum
 class and column the smallest and the largest number are kept, over the first few thousand examples that are sampled;
 both are one and the same where the column is a function of the label.
 
-Tables and images are looked at, whose rows are examples. In sequences the answer may stand by right (recall tasks).
+Tables and images are looked at, whose rows are examples. In sequences the answer may stand by right (recall
+tasks), except where each place is asked for a yes or no of its own.
 """
 
 from __future__ import annotations
@@ -59,15 +60,19 @@ class LeakedLabels(Collector):
     def forward_begins(self, forward: Forward) -> None:
         if self._due and forward.grad and not forward.validating:
             batch = first_input((forward.args, forward.kwargs))
-            wanted = batch is not None and batch.is_floating_point() and batch.dim() in (2, 4)
+            wanted = batch is not None and batch.is_floating_point() and batch.dim() in (2, 3, 4)
             self._batch = batch.detach() if wanted and batch is not None else None
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
         batch = self._batch
         if batch is None or is_freed(batch) or not isinstance(prediction, Tensor) or not prediction.requires_grad:
             return
-        labels, classes = class_labels(function, prediction, target)
         self._batch = None
+        if batch.dim() == 3:
+            if not is_yes_or_no_in_place(function, batch, target):
+                return
+            batch, target = batch.flatten(0, 1), target.flatten()
+        labels, classes = class_labels(function, prediction, target)
         if labels is not None and len(labels) < len(batch) and (chosen := chosen_rows(prediction)) is not None:
             batch = batch[chosen.to(batch.device)]
         if labels is None or len(labels) != len(batch) or batch[0].numel() < 2:  # a single column is the task itself
@@ -163,6 +168,13 @@ def class_labels(function: str, prediction: Tensor, target: Any) -> tuple[Tensor
         flat = target.detach().reshape(-1)
         return torch.where((flat == 0) | (flat == 1), flat, -1), 2
     return None, 0
+
+
+def is_yes_or_no_in_place(function: str, batch: Tensor, target: Any) -> bool:
+    """Whether each place of a sequence is asked for a yes or no of its own: places are then examples, too."""
+    if function not in BITS or not isinstance(target, Tensor) or target.dim() > 3:
+        return False
+    return target.shape[:2] == batch.shape[:2] and target.numel() == batch.shape[0] * batch.shape[1]
 
 
 def chosen_rows(prediction: Tensor) -> Tensor | None:
