@@ -132,6 +132,7 @@ def _train(random_scale: bool, run_dir: Path, console: Any, seed: int = 0) -> tu
             config={"classes": 10, "batch_size": BATCH},
             on_finding=lambda finding: console.print(f"[yellow]{alarm_line(finding)}[/yellow]"),
             quiet=True,
+            budget=None,  # every step in full: what it shows may not depend on how busy the machine is
         )
         for _ in range(EPOCHS):
             monitor.epoch()
