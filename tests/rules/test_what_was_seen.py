@@ -95,3 +95,8 @@ def test_the_largest_output_and_weights_that_grew_are_named():
 def test_an_output_that_is_not_large_is_not_said_to_overflow():
     assert seen.largest_activation(a_run(loss=1.0, activation_max={"0": 0.95}), 50) == ""
     assert "`0`, 4,000" in seen.largest_activation(a_run(loss=1.0, activation_max={"0": 4000.0}), 50)
+
+
+def test_only_what_float16_can_hold_is_told_to_be_kept_in_float32():
+    assert "keep it in float32, or scale" in seen.largest_activation(a_run(loss=1.0, activation_max={"0": 4e4}), 50)
+    assert seen.largest_activation(a_run(loss=1.0, activation_max={"0": 1e26}), 50).endswith(": scale it down.")

@@ -62,6 +62,7 @@ class Limits:
     last: int = 20  # readings that make "now"
     unusual: float = 3.0  # times the usual input: an ordinary batch stays below
     far: float = 256.0  # an output: the product of two such is as much as float16 can hold
+    longest: float = 65_504.0  # the largest number that float16 has
     turns: float = 2.0  # times the spread of either kind: batches that take turns differ by more
     pairs: int = 10  # batches of each kind that are compared
 
@@ -197,7 +198,8 @@ def largest_activation(run: Run, step: int) -> str:
     worst = max(largest, key=lambda owner: largest[owner])
     if largest[worst] < LIMITS.far:
         return ""
-    return f"The largest output was that of `{worst}`, {number(largest[worst])}: keep it in float32, or scale it down."
+    wider = "keep it in float32, or " if largest[worst] <= LIMITS.longest else ""  # beyond that it is wider already
+    return f"The largest output was that of `{worst}`, {number(largest[worst])}: {wider}scale it down."
 
 
 def batch_was_unusual(run: Run, step: int, otherwise: str) -> str:
