@@ -111,3 +111,28 @@ def test_what_differs_at_the_very_end_only_is_no_divergence(places):
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_curve_of_one_reading_cannot_be_compared(exact):
     assert find_divergence(series([1.0]), series(np.full(120, 9.0)), exact=exact) is None
+
+
+def test_a_change_between_two_places_counts_from_the_next_one():
+    rate = np.r_[np.full(308, 1.0), np.full(292, 2.0)]  # places of ten readings: most of this one are before the change
+    assert find_divergence(series(np.ones(600), "lr"), series(rate, "lr")).step == 310
+
+
+def test_curves_that_overlap_for_a_short_while_are_compared_there():
+    whole = series(np.ones(1000), "lr")
+    late = Series("lr", "", np.arange(900, 1000), np.full(100, 2.0))
+    early = Series("lr", "", np.arange(100), np.full(100, 2.0))
+    assert find_divergence(whole, late).step == 900
+    assert find_divergence(whole, early).step == 0
+
+
+def test_one_spike_does_not_make_the_range_of_a_loss():
+    fall = np.linspace(3.0, 1.0, 60)
+    spiked = fall + 0.5
+    spiked[10] = 50.0
+    assert find_divergence(series(fall), series(spiked)) is not None
+
+
+def test_a_size_that_touches_zero_in_one_run_only_is_compared_as_it_is():
+    flat = np.ones(60)  # a reading for each place
+    assert find_divergence(series(np.r_[0.0, flat[1:]], "grad_norm"), series(flat * 1.05, "grad_norm")) is None
