@@ -14,6 +14,8 @@ from torch.nn import functional as F
 import bedside
 from bedside.collect.sampling import budget
 from bedside.incident.capture.step_check import StepCheck
+from bedside.record.sqlite.unsaved import Unsaved
+from bedside.record.sqlite.writer import Store
 
 
 def train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> None:
@@ -118,6 +120,28 @@ def test_an_evaluation_in_another_thread_is_not_taken_for_the_forward_under_way(
     beside = recorded(tmp_path / "beside", evaluated=True)
     assert any("activation" in vital for vital, _ in alone)
     assert str(beside) == str(alone)  # as text, since NaN is not equal to itself
+
+
+def test_what_another_thread_logs_in_the_middle_of_a_commit_is_written_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, others = Store.create(tmp_path / "run"), []
+
+    saved = Unsaved.saved
+
+    def another_logs(unsaved: Unsaved) -> None:
+        if not others:
+            others.append(threading.Thread(target=lambda: store.metric(1, "val/loss", 0.5)))
+            others[0].start()
+            others[0].join(0.3)
+        saved(unsaved)
+
+    monkeypatch.setattr(Unsaved, "saved", another_logs)
+    store.metric(0, "val/loss", 1.0)
+    store.commit()
+    others[0].join()
+    store.close()
+    assert bedside.load(tmp_path / "run").series("val/loss").values.tolist() == [1.0, 0.5]
 
 
 THREE = """

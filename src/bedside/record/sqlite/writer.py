@@ -10,14 +10,16 @@ it failed, keeps what it could not write (`unsaved.py`), and tries again later.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,8 @@ from bedside.record.sqlite.unsaved import Apply, Unsaved
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 COMMIT_EVERY = 0.5  # seconds: with a flush's own 0.2, a crash costs less than one; a commit takes about 0.1 ms
 RETRY_FIRST, RETRY_LAST = (
@@ -74,14 +78,28 @@ class _MetricSet:
         self.waiting_bytes = 0
 
 
+def _one_at_a_time(method: Method) -> Method:
+    """The program may log in another thread than the one that trains."""
+
+    @functools.wraps(method)
+    def alone(self: Store, *args: Any, **kwargs: Any) -> Any:
+        if os.getpid() != self._pid:  # does nothing there, where a lock may be held by a thread that is not
+            return method(self, *args, **kwargs)
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone  # type: ignore[return-value]
+
+
 class Store:
-    """Writes one rank's file, from one thread at a time. In a forked child every method does nothing."""
+    """Writes one rank's file, for one thread at a time. In a forked child every method does nothing."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         """Use `Store.create` or `Store.resume`."""
         self.path = path
         self._connection = connection
         self._pid = os.getpid()
+        self._lock = threading.RLock()
         self._closed = False
         self._inode = _inode(path)
         self._unsaved = Unsaved()
@@ -118,6 +136,7 @@ class Store:
         """Continue a run on the same step axis, in a new segment; `last_step` is where it had come to."""
         return cls(*resumed_file(Path(run_dir), rank))
 
+    @_one_at_a_time
     def declare(self, name: str, columns: Sequence[Key], dtype: str = "f4") -> int:
         """The id of a metric set; the same name with other columns is a new version of the set."""
         if not self._usable():
@@ -136,6 +155,7 @@ class Store:
         self._set_ids[name, dtype, keys] = set_id
         return set_id
 
+    @_one_at_a_time
     def rows(
         self, set_id: int, steps: Sequence[int] | Steps, times: Sequence[float] | Values, values: NDArray[np.float64]
     ) -> None:
@@ -163,6 +183,7 @@ class Store:
         self._reached = max(self._reached, last)
         self.last_step = self._reached  # of this branch: a run resumed from an earlier checkpoint goes back
 
+    @_one_at_a_time
     def metric(self, step: int, vital: str, value: float, owner: str = "") -> None:
         """One value that comes now and then: validation, whatever the user logs; the last one of a step counts."""
         if not self._usable() or is_missing(np.float64(value).reshape(1))[0]:
@@ -176,12 +197,14 @@ class Store:
         self.last_step = max(self.last_step, int(step))
         self.commit_if_due()
 
+    @_one_at_a_time
     def event(self, event: Event) -> None:
         if self._usable():
             row = (self.segment, int(event.step), event.kind, to_text(event.data), event.time or time.time())
             self._write("INSERT INTO events (segment, step, kind, data, time) VALUES (?, ?, ?, ?, ?)", row, step=row[1])
             self.commit()
 
+    @_one_at_a_time
     def finding(self, step: int, finding: Finding) -> None:
         """What was alarmed live, and when: readers get it back as an event of kind `alarm`."""
         if self._usable():
@@ -189,6 +212,7 @@ class Store:
             self._write("INSERT INTO findings (segment, step, finding, time) VALUES (?, ?, ?, ?)", row, step=row[1])
             self.commit()
 
+    @_one_at_a_time
     def parameters(self, parameters: Sequence[Parameter]) -> None:
         """The model's parameters as they are known now; one that was known by name before is replaced."""
         if self._usable():
@@ -205,6 +229,7 @@ class Store:
         """Whether the file lacks something that was written, because the last commit failed."""
         return self._failing is not None
 
+    @_one_at_a_time
     def commit(self) -> None:
         """Make everything written so far safe and visible to readers."""
         if self._usable():
@@ -221,6 +246,7 @@ class Store:
         if time.monotonic() - self._committed >= COMMIT_EVERY:
             self.commit()
 
+    @_one_at_a_time
     def close(self, finished: bool | None = None) -> None:
         """Commit and let go of the file; True says that the run ended by itself, False that it failed."""
         if self._closed or os.getpid() != self._pid:
@@ -293,6 +319,7 @@ class Store:
             (self.segment, first, "not_recorded", data, time.time()),
         )
 
+    @_one_at_a_time
     def _facts(self, table: str, values: Mapping[str, Any]) -> None:
         if self._usable():
             rows = [(self.segment, str(key), to_text(value)) for key, value in values.items()]
