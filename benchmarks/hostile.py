@@ -10,7 +10,8 @@
   hooks must be gone, gradients be on, and the records must open. Where torch itself leaves gradients off (an interrupt
   at the very end of its step does that without us, too), that is counted apart and put right.
 * **lines**: every line of ours that a small training executes, interrupted at its first time, its last, its second and
-  a middle one, each in a process of its own; weights must be those of a training interrupted without us.
+  a middle one, each in a process of its own; weights must be those of a training interrupted without us. In random
+  order, so that `--lines SECONDS` takes a fair sample; `lines_interrupted` says of how many lines.
 * **soak**: one training, watched for so many seconds; how much memory, how many threads and files it gained.
 * **fuzz**: records, settings and the arguments of the command, damaged at random: each must end in a result or in the
   three-line error, within ten seconds.
