@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import random
 import threading
@@ -16,6 +17,7 @@ from torch.nn.utils import parametrizations
 
 from bedside.training import free_memory
 from bedside.training.model_copy import Call, Limits, NotCopied, answers, independent, model_copy
+from bedside.training.plain_modules import copy_plain_modules
 from bedside.training.random_state import save_random_state
 
 GENERATOR = np.random.default_rng(0)
@@ -215,3 +217,46 @@ def test_a_model_whose_memory_was_given_back_is_not_copied():
     model.weight.data.untyped_storage().resize_(0)
     with pytest.raises(NotCopied, match="was given back"), model_copy(model):
         pass
+
+
+class SaysHow(nn.Linear):
+    def __deepcopy__(self, memo):
+        return "its own copy"
+
+
+class IsPickledItsOwnWay(nn.Linear):
+    def __getstate__(self):
+        return super().__getstate__() | {"pickled": True}
+
+
+def test_plain_modules_are_copied_as_deepcopy_copies_them():
+    shared, tied = {}, nn.Linear(3, 3)
+    model = nn.Sequential(tied, nn.Sequential(nn.LayerNorm(3), tied), nn.LSTM(3, 3), nn.BatchNorm1d(3), nn.Softmax(1))
+    model.append(parametrizations.spectral_norm(nn.Linear(3, 3)))
+    model.append(IsPickledItsOwnWay(3, 3))
+    model[0].notes, model[1].notes, model[1].names = shared, shared, ["a"]
+    memo = {}
+    copy_plain_modules(model, memo)
+    ours, theirs = copy.deepcopy(model, memo), copy.deepcopy(model)
+
+    assert [type(each) for each in ours.modules()] == [type(each) for each in theirs.modules()]
+    for mine, other, original in zip(ours.modules(), theirs.modules(), model.modules(), strict=True):
+        assert mine is not original
+        assert list(vars(mine)) == list(vars(other))
+        for name, value in vars(mine).items():
+            assert type(value) is type(vars(other)[name])
+            if isinstance(value, dict | set | list):
+                assert value is not vars(original)[name]
+                assert len(value) == len(vars(other)[name])
+    assert ours[0] is ours[1][1]
+    assert ours[0].notes is ours[1].notes
+    assert ours[6].pickled
+    assert all(torch.equal(a, b) for a, b in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True))
+    assert not {id(p) for p in ours.parameters()} & {id(p) for p in model.parameters()}
+
+
+def test_a_module_that_says_how_it_is_copied_is_asked():
+    model, memo = nn.Sequential(nn.Linear(3, 3)), {}
+    model.inner = nn.ModuleList([SaysHow(3, 3)])
+    copy_plain_modules(model, memo)
+    assert memo[id(model.inner[0])] == "its own copy"

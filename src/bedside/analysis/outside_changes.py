@@ -51,6 +51,7 @@ class OutsideChange:
 def outside_changes(run: Run, limits: Limits = LIMITS) -> list[OutsideChange]:
     """Every such step, in order."""
     found: dict[int, list[str]] = {}
+    run.of(UPDATE_NORM.name)  # all of them at once: one by one each takes as long
     for norms in leaves(run, PARAM_NORM):
         for step in _of_leaf(run, norms.finite(), limits):
             found.setdefault(step, []).append(norms.owner)
@@ -74,6 +75,9 @@ def _of_leaf(run: Run, norms: Series, limits: Limits) -> list[int]:
         return []
     values, long = norms.values, updates.values
     change = np.r_[0.0, np.abs(np.diff(values))]
+    leaps = (change > limits.large * np.r_[1.0, values[:-1]]) | (long > limits.large * np.maximum(values, 1e-30))
+    if not leaps[limits.before :].any():
+        return []
     apart = np.r_[0, np.diff(norms.steps)]
     lately = np.asarray([long[max(0, place - limits.before) : place + 1].max() for place in range(len(long))])
     reach = np.where(apart == 1, long, apart * lately)

@@ -33,6 +33,7 @@ from torch.nn.modules import module as torch_modules
 from bedside.errors import pass_on_interrupts
 from bedside.training.free_memory import free_memory
 from bedside.training.object_contents import Held, held_by
+from bedside.training.plain_modules import copy_plain_modules
 from bedside.training.random_state import save_random_state
 from bedside.training.shared_state import OutOfReach, save_reachable
 
@@ -69,29 +70,35 @@ def answers(
         prepare: Called with each copy before it is used, to set modes for instance.
     """
     found = []
-    for call in calls:
-        with model_copy(model, limits) as twin, ExitStack() as regions:
-            prepare(twin)
-            for device, dtype in call.autocast:
-                regions.enter_context(torch.autocast(device, dtype))
-            try:
-                found.append(twin(*independent(call.args), **independent(call.kwargs)))
-            except NotCopied:
-                raise
-            except Exception as error:  # whatever the user's forward raises when it is called once more
-                pass_on_interrupts(error)
-                raise NotCopied(f"a forward of its copy failed ({type(error).__name__}: {error})") from None
+    with _no_collection():
+        held = _held_by(model, limits)
+        for call in calls:
+            with _copied_model(model, held) as twin, ExitStack() as regions:
+                prepare(twin)
+                for device, dtype in call.autocast:
+                    regions.enter_context(torch.autocast(device, dtype))
+                try:
+                    found.append(twin(*independent(call.args), **independent(call.kwargs)))
+                except NotCopied:
+                    raise
+                except Exception as error:  # whatever the user's forward raises when it is called once more
+                    pass_on_interrupts(error)
+                    raise NotCopied(f"a forward of its copy failed ({type(error).__name__}: {error})") from None
     return found
 
 
 @contextmanager
 def model_copy(model: nn.Module, limits: Limits = Limits()) -> Iterator[nn.Module]:
     """A copy of the model for this block, uncompiled and without gradients. Raises NotCopied if there can be none."""
-    with _no_collection():
-        held = held_by({"the model": model})
-        _refuse(model, held, limits)
-        with _copied_model(model, held) as twin:
-            yield twin
+    with _no_collection(), _copied_model(model, _held_by(model, limits)) as twin:
+        yield twin
+
+
+def _held_by(model: nn.Module, limits: Limits) -> Held:
+    """What a copy of the model would hold. Raises NotCopied if there can be none."""
+    held = held_by({"the model": model})
+    _refuse(model, held, limits)
+    return held
 
 
 @contextmanager
@@ -134,8 +141,10 @@ def independent(value: Any) -> Any:
 
 
 def _copied(value: Any, held: Held) -> Any:
-    memo = {id(each): each.detach().clone() for each in held.graph_tensors}
+    memo: dict[int, Any] = {id(each): each.detach().clone() for each in held.graph_tensors}
     try:
+        if isinstance(value, nn.Module):
+            copy_plain_modules(value, memo)
         return copy.deepcopy(value, memo)
     except Exception as error:  # a lock, a connection, or whatever a __deepcopy__ of the user's raises
         pass_on_interrupts(error)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 import torch
 from tests.collect.step.test_value_clipping import run_of
+from torch import nn
+
+from bedside.collect.step.unclipped_gradients import UnclippedGradients
 
 
 def clamp(parameters):
@@ -91,3 +94,12 @@ def test_what_is_no_clipping_leaves_no_clip_vitals(edit, tmp_path):
     run, expected, _ = run_of(tmp_path, edit, steps=60)
     np.testing.assert_allclose(run.series("grad_norm").values, expected[("grad_norm_clipped", "")], rtol=1e-5)
     assert not len(run.series("clip_threshold"))
+
+
+@pytest.mark.parametrize(("clip", "at_first"), [(nothing, 20), (lambda p: nn.utils.clip_grad_norm_(p, 0.1), 3)])
+def test_gradients_are_soon_read_once_where_torch_is_called_to_clip(clip, at_first, tmp_path, monkeypatch):
+    readings = []
+    read = UnclippedGradients.read
+    monkeypatch.setattr(UnclippedGradients, "read", lambda self, *what: readings.append(0) or read(self, *what))
+    run_of(tmp_path, clip, steps=20, budget=None)
+    assert at_first <= len(readings) <= at_first + 20 // 8

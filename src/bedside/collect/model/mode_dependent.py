@@ -7,6 +7,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from bedside.collect.model.parameter_layout import plain_name
+from bedside.collect.model.parameters_below import parameters_below
 from bedside.collect.model.stored import stored
 
 SHOWN = 8  # dropout modules
@@ -29,9 +30,12 @@ def dropout_rates(model: nn.Module) -> dict[str, float]:
 def trained(model: nn.Module, modules: list[nn.Module]) -> list[nn.Module]:
     """Those of them that belong to what is trained. Who freezes a trunk keeps its statistics and its dropout still on
     purpose: a normalisation without a trainable parameter, and whatever is inside a module without one."""
+    if not modules:
+        return []
     frozen: set[int] = set()
+    below = parameters_below(model)
     for module in model.modules():
-        parameters = list(module.parameters())
+        parameters = below[id(module)].values()
         if parameters and not any(p.requires_grad for p in parameters):
             frozen |= {id(each) for each in module.modules()}
     return [module for module in modules if id(module) not in frozen]

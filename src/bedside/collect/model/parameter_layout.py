@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from bedside.collect.model.parameters_below import parameters_below
 from bedside.collect.model.shards import shares, world_size
 
 WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module")  # DDP, torch.compile, FSDP1
@@ -22,6 +23,8 @@ WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module")  # DDP, torch.compile
 
 def plain_name(name: str) -> str:
     """The name the user wrote, without what wrappers put in front of it."""
+    if "module" not in name and "_orig_mod" not in name:  # nearly always: names are asked for by the thousand
+        return name
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
 
 
@@ -88,21 +91,25 @@ def lay_out(model: nn.Module, gradient_order: Sequence[int] = ()) -> Layout:
     index = {id(parameter): position for position, parameter in enumerate(parameters)}
     members: dict[str, list[int]] = {}
     home = list(names)
+    below = parameters_below(model)
     for module_name, module in model.named_modules():
         owner = plain_name(module_name)
-        inside = sorted({index[id(p)] for p in module.parameters() if id(p) in index})
+        inside = sorted(index[each] for each in below[id(module)] if each in index)
         if owner and inside:
             members[owner] = inside
-        has_children = any(True for child in module.children() if any(True for _ in child.parameters()))
-        for short, parameter in module.named_parameters(recurse=False):
-            if id(parameter) not in index:
+        has_children = any(below[id(child)] for child in module._modules.values() if child is not None)
+        own: dict[int, str] = {}
+        for short, each in module._parameters.items():
+            own.setdefault(id(each), short)  # one that has two names here goes by the first
+        for parameter, short in own.items():
+            if parameter not in index:
                 continue
             if has_children or not owner:
                 bare = f"{owner}.{short}" if owner else short
-                members[bare] = [index[id(parameter)]]
-                home[index[id(parameter)]] = bare
+                members[bare] = [index[parameter]]
+                home[index[parameter]] = bare
             else:
-                home[index[id(parameter)]] = owner
+                home[index[parameter]] = owner
     owners = _front_first(members, parameters, gradient_order)
     return Layout(
         parameters=tuple(parameters),

@@ -2,8 +2,9 @@
 
 No hook reports it, so the gradient is read twice: after the backward pass and when the optimizer gets it. Most loops do
 not touch it in between, so this is done at the first steps and at a few later ones, and at all steps once something has
-changed. Not every edit is clipping (a division by the number of micro-batches, a penalty, noise): clipping leaves the
-same largest element, or the same norm, step after step, whatever there was before.
+changed. Where torch is called to clip, the first reading is useless, and after a few steps it is seldom made. Not every
+edit is clipping (a division by the number of micro-batches, a penalty, noise): clipping leaves the same largest
+element, or the same norm, step after step, whatever there was before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bedside.collect.step.clipping import Clip, ClipCall, Clipped, ClippedByValu
 from bedside.collect.step.step_data import StepData, Unclipped
 
 FIRST = 20  # steps whose gradients are read twice
+REPORTED = 3  # clip calls in a row, after which no other clipping is expected
 SELDOM = 8  # later, one in so many
 ROUNDING = 1e-5  # of a norm: another order of summing makes less
 SAME = 1e-3  # by which thresholds of two steps may differ: some divide by the norm plus a millionth
@@ -28,6 +30,7 @@ class HandClipping:
 
     def __init__(self) -> None:
         self._turn = 0
+        self._reported = 0  # steps in a row that were read in vain: a clip call followed
         self.edits = False
         self._found: tuple[str, float] | None = None  # "value" or "norm", and the threshold
         self._candidates: dict[str, tuple[float, float]] = {}  # of the last edit: threshold, and what there was before
@@ -35,10 +38,17 @@ class HandClipping:
     @property
     def is_due(self) -> bool:
         """Whether the gradients of the next step that is read are read twice."""
-        return self.edits or self._turn < FIRST or self._turn % SELDOM == 0
+        at_first = self._turn < FIRST and self._reported < REPORTED
+        return self.edits or at_first or self._turn % SELDOM == 0
 
-    def step_was_read(self) -> None:
+    def step_was_read(self, twice: bool) -> None:
+        """A step is over whose gradients were read; `twice`: no clip call came in between."""
         self._turn += 1
+        self._reported = 0 if twice else self._reported
+
+    def clip_call_came(self) -> None:
+        """After the first reading of a step, which is of no use now."""
+        self._reported += 1
 
     def learn(self, steps: Sequence[StepData]) -> None:
         """From steps that were read twice, once their numbers have arrived."""

@@ -120,7 +120,8 @@ class StepListener:
         members = members_of(parameters, self.layout)
         if isinstance(members, bool) or self._ignores_clipping:
             return
-        self._clips_by_value, self._after_backward = True, None
+        self._clips_by_value = True
+        self._clip_call_came()
         if self._reads_gradients and not self._clips:  # what a clip call has left is not what there was
             read = self._unclipped_gradients.read(members, float(threshold))
             self._unclipped += [] if read is None else [read]
@@ -128,10 +129,15 @@ class StepListener:
     def clipped(self, parameters: Sequence[Tensor], max_norm: float, total: Tensor) -> None:
         members = members_of(parameters, self.layout)
         if not isinstance(members, bool) and not self._ignores_clipping:
-            self._after_backward = None
+            self._clip_call_came()
             norm = reading(total)
             call = ClipCall(members, float(max_norm))
             self._clips.append((call, self._queue.put(norm) if isinstance(norm, Tensor) else norm))
+
+    def _clip_call_came(self) -> None:
+        if self._after_backward is not None:
+            self._after_backward = None
+            self.hand_clipping.clip_call_came()
 
     def clipped_all(self, max_norm: float, total: float | Tensor) -> None:
         """A call over all gradients, observed at a fast-path step."""
@@ -310,7 +316,7 @@ class StepListener:
     def _edited_since_backward(self, data: StepData) -> list[Unclipped]:
         """What was read when the backward was over, for a comparison with what the optimizer gets."""
         read, self._after_backward = self._after_backward, None
-        self.hand_clipping.step_was_read()
+        self.hand_clipping.step_was_read(twice=read is not None)
         if read is None or data.skipped is not None:  # a scaler divides them
             return []
         read.largest_after = self._unclipped_gradients.largest(None)
