@@ -14,15 +14,10 @@ Below = dict[int, dict[int, nn.Parameter]]  # by the module's id: its parameters
 def parameters_below(model: nn.Module) -> Below:
     """For every module those that `module.parameters()` gives, as they are stored.
 
-    >>> inner, outer = nn.Linear(2, 2), nn.Sequential()
-    >>> outer.append(inner).append(nn.ReLU())
-    Sequential(
-      (0): Linear(in_features=2, out_features=2, bias=True)
-      (1): ReLU()
-    )
-    >>> below = parameters_below(outer)
-    >>> [len(below[id(each)]) for each in outer.modules()]
-    [2, 2, 0]
+    >>> net = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2)), nn.ReLU())
+    >>> below = parameters_below(net)
+    >>> [len(below[id(each)]) for each in net.modules()]
+    [4, 4, 2, 2, 0]
     """
     found: Below = {}
     _gather(model, found)

@@ -22,10 +22,11 @@ from torch import Tensor, nn
 
 from bedside.collect.reading.device_queue import on_cpu, reading
 from bedside.collect.reading.graph_values import kept_as
+from bedside.collect.sampling.intervals import FULL_STEPS
 from bedside.collect.step.loss_parts import Origin, origin_of
 
 PROBES = 4  # parameters looked at per backward: first, last and two between cost under a microsecond each
-LEARNING_BACKWARDS = 30  # backwards that are looked at closely: with all probes, and for a division of the loss
+LEARNING_BACKWARDS = FULL_STEPS  # that are looked at closely: with all probes, and for a division of the loss
 ADDED_UP = 2  # what torch's loss functions keep as their reduction: "sum"
 LOOKS_AT_INPUTS = 5  # backwards once one was discarded: that of the step itself, then those of the next attack
 MAX_LEAF_NODES = 5000  # graph nodes that are looked at for an input that gets a gradient
