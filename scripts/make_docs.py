@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from budget_table import budget_table
 from calibration_page import RESULTS as CALIBRATION
 from calibration_page import calibration_page
 from cost_tables import costs
@@ -33,6 +34,7 @@ from bedside.wording import plural
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = "benchmarks/zoo.csv"
 PREFLIGHT = "benchmarks/results/preflight.csv"
+BUDGET = "benchmarks/results/budget.csv"
 COSTS = ("benchmarks/results/overhead.csv", "benchmarks/results/limits.csv")
 MADE = "<!-- Made by scripts/make_docs.py: edit {source} and run `make docs`. -->\n\n"
 
@@ -58,7 +60,7 @@ def generated(root: Path = ROOT, catalogue: Sequence[Rule] = CATALOGUE) -> dict[
         "README.md": {"numbers": front_numbers(root)},
         "docs/lab.md": {"experiments": lab_table()},
         "docs/pages.md": {"costs": page_costs(root / "benchmarks/results/pages.csv")},
-        "docs/cost.md": {"costs": costs(*(root / name for name in COSTS))},
+        "docs/cost.md": {"costs": costs(*(root / name for name in COSTS)), "budget": budget_table(root / BUDGET)},
         "docs/logs.md": {"formats": formats_sentence()},
         "docs/preflight.md": {"checks": checks_table(), "numbers": preflight_numbers(root / PREFLIGHT)},
     }

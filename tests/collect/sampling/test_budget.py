@@ -146,6 +146,15 @@ def test_one_reading_that_met_somebody_elses_work_does_not_set_the_cadence():
     assert budget.intervals.every["gradients"] == 1
 
 
+def test_a_few_steps_that_met_somebody_elses_work_do_not_pay_for_more_readings():
+    costs = {MOMENTS_GROUP: 1e-4, "gradients": 1e-3, "updates": 2e-3}
+    alone, beside_others = Budget(Intervals(), 0.01), Budget(Intervals(), 0.01)
+    run(alone, 700, step=1e-2, costs=costs)
+    for number in range(700):
+        run(beside_others, 1, step=1.0 if number % 10 == 7 else 1e-2, costs=costs, first=number)
+    assert beside_others.intervals.every == alone.intervals.every
+
+
 def test_several_ranks_choose_by_the_step_number_and_never_by_their_clocks():
     slow, quick = (Budget(Intervals(), 0.01, fixed=True) for _ in range(2))
     run(slow, 300, step=1.0, costs={"gradients": 0.5, "activations": 0.5})

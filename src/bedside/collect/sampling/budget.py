@@ -157,6 +157,9 @@ class Budget:
         since = [now - then for now, then in zip(self._books(), self._since, strict=True)]
         steps, fast, groups, listening, total, training = since
         step = max((training - total) / max(steps, 1), 0.0)  # without us
+        # Readings count as they usually are, and so must steps: a few that met somebody else's work, a validation or an
+        # empty queue of batches would pay for readings that most steps cannot afford.
+        step = min([step, *(median(each) for each in (self._skipped, self._unwatched) if each)])
         floor = max(listening - groups, 0.0) / fast if fast > steps / 2 else FAST_STEP_SECONDS
         floor += median(self._writes) if self._writes else 0.0
         return (self.limit or 0.0) * (1 - ALARM_SHARE) * step / self.untimed_factor - floor
