@@ -160,7 +160,7 @@ class TestBaseline:
         [note] = [each for each in answer.findings if each.name == "gradient-always-clipped"]
         assert note.severity.word == "note"
         assert "normal for this family: good shows it as well" in note.message
-        assert "Beside good: They are alike" in str(answer)
+        assert "Beside good: No difference in" in str(answer)
         assert answer.to_json()["baseline"]["verdict"] == "alike"
 
     def test_what_only_this_run_shows_stays_an_alarm(self):
