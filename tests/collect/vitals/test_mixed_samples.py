@@ -89,6 +89,30 @@ def test_a_batch_that_is_always_the_same_may_be_a_graph(tmp_path):
     assert not recorded(Normalises(), tmp_path, same_batch=True)
 
 
+class Messages(nn.Module):
+    """Nodes of one graph a batch, and the edges between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.own, self.heard = nn.Linear(6, 4), nn.Linear(6, 4)
+
+    def forward(self, x, edges):
+        return self.own(x) + self.heard(torch.zeros_like(x).index_add(0, edges[1], x[edges[0]]))
+
+
+def test_nodes_that_an_input_connects_may_talk(tmp_path):
+    model = Messages()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def body(step, monitor):
+        edges = torch.stack([torch.randint(12, (30,)), torch.randint(12, (30,))])
+        optimizer.zero_grad()
+        F.cross_entropy(model(torch.randn(12, 6), edges), torch.randint(4, (12,))).backward()
+        optimizer.step()
+
+    assert not watched(model, optimizer, tmp_path, body, steps=14).events_of("mixed_samples")
+
+
 class TimeFirst(nn.Module):
     """Sequences of (time, batch, features), as nn.GRU takes them by default."""
 

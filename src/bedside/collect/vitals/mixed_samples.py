@@ -73,8 +73,11 @@ class MixedSamples(Collector):
         forward, self._forward = self._forward, None
         if forward is None or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
             return
-        batch = first_input((forward.args, forward.kwargs))
-        if batch is None or not is_one_row_each(batch, prediction, target) or is_off_limits(forward.module):
+        given = (forward.args, forward.kwargs)
+        batch = first_input(given)
+        if batch is None or not is_one_row_each(batch, prediction, target):
+            return
+        if is_off_limits(forward.module) or relates_rows(given, batch):
             return
         self._trials += 1
         self._done = self._trials >= TRIALS
@@ -136,6 +139,23 @@ def is_one_row_each(batch: Tensor, prediction: Tensor, target: Tensor) -> bool:
         *target.shape[1:],
     )
     return bool(counted) and prediction.requires_grad and rows not in others
+
+
+def relates_rows(given: Any, batch: Tensor) -> bool:
+    """Whether another input says which rows belong together: the edges of a graph, or a table of all pairs.
+
+    >>> nodes, labels, mask = torch.zeros(60, 6), torch.zeros(60, dtype=torch.long), torch.zeros(9, 9)
+    >>> edges, adjacency = torch.zeros(2, 59, dtype=torch.long), torch.zeros(60, 60)
+    >>> [relates_rows((nodes, other), nodes) for other in (labels, mask, edges, adjacency, adjacency.to_sparse())]
+    [False, False, True, True, True]
+    """
+    others = [each for each in tensors_in(given) if each is not batch and each.dim()]
+    return any(
+        each.layout is not torch.strided
+        or is_table(each, len(batch))
+        or (len(each) != len(batch) and not each.is_floating_point() and each.dtype is not torch.bool)
+        for each in others
+    )
 
 
 def is_off_limits(module: nn.Module) -> bool:
