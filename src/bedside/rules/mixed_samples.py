@@ -12,8 +12,8 @@ By a trial, on a batch of the run: it goes through two copies of the model, the 
 samples exchanged, in evaluation mode. Answers to the others differ by more than rounding can.
 
 ## When it is wrong
-Networks that look at the batch on purpose: sets, retrieval from the batch, nodes of a graph whose edges are not among the
-inputs of the model (where they are, nothing is tried).
+Networks that look at the batch on purpose: sets, retrieval from the batch, nodes of a graph whose edges are not inputs
+of the model (where they are, nothing is tried).
 
 ## What to try
 1. `softmax(dim=-1)`, not `dim=0`: normalise over classes or keys, never over samples.
