@@ -188,6 +188,20 @@ def test_a_gap_within_the_first_epoch_is_not_learned_by_heart():
     assert by_heart.weight < 0.2
 
 
+@pytest.mark.parametrize(
+    ("ends", "likely"),
+    [(12.0, True), (4.6, False)],  # most of the gap opened later; or it was there when validation had come down
+)
+def test_a_gap_that_opened_after_validation_had_come_down_is_learned_by_heart(ends, likely):
+    run = a_run(
+        loss=np.linspace(2.4, 0.02, 400),
+        val_loss=[6.0, *np.linspace(4.5, ends, 19)],
+        events=epochs_at(*range(0, 400, 40)),
+    )
+    [question] = [q for q in differential(run, [primary("overfitting")]) if q.about]
+    assert (question.heaviest.name == "learned-by-heart") == likely
+
+
 def test_a_tiny_training_loss_makes_no_gap():
     """0.07 against 0.0008 is 81 times as much, and nothing on the scale of a loss that began at 2.3."""
     run = a_run(loss=np.geomspace(2.3, 0.0008, 400), val_loss=np.geomspace(2.2, 0.07, 10))

@@ -36,6 +36,7 @@ class Limits:
     seldom: float = 1.5  # passes over the data: nothing was seen twice
     often: float = 3.0  # passes over the data: enough to learn it by heart
     judged: int = 6  # evaluations: fewer show no noise of their own
+    most: float = 0.5  # of the gap: if less of it was there at first, it is the rest that needs an explanation
     erratic: float = 0.2  # of its level: an evaluation of thousands of examples wiggles far less
 
 
@@ -56,10 +57,17 @@ class Gap:
     early: float
     now: float
     fresh: bool = False  # the early one is of a time when the data had gone by once or twice
+    followed: bool = False  # validation got much better at first, as it can only where it is evaluated rightly
 
     @property
     def from_start(self) -> bool:
         return self.early > LIMITS.wide
+
+    @property
+    def too_early(self) -> bool:
+        """Whether it was there before anything could be known by heart: most of it, or all that validation ever did."""
+        opened_later = self.followed and self.early <= LIMITS.most * self.now
+        return self.from_start and self.fresh and not opened_later
 
     @property
     def words(self) -> str:
@@ -80,7 +88,8 @@ def _gap(worse: Symptom) -> Gap:
     pairs = zip(first.steps.tolist(), first.values.tolist(), strict=True)
     early = float(np.median([value - level_at(training, step) for step, value in pairs])) / began
     fresh = 0 < epochs(worse.run) * float(first.last_step) / worse.run.steps <= LIMITS.passes
-    return Gap(early, (level_now(losses[0]) - level_now(training)) / began, fresh)
+    followed = float(losses[0].values[0] - losses[0].values.min()) > LIMITS.wide * began
+    return Gap(early, (level_now(losses[0]) - level_now(training)) / began, fresh, followed)
 
 
 def _early(run: Run, validation: Series) -> Series:
@@ -98,9 +107,9 @@ def _by_heart(worse: Symptom) -> Iterator[Sign]:
         yield Sign(f"the gap opened in training ({gap.words})", STRONG)
     elif gap.now <= gap.early:
         yield Sign(f"the gap did not open in training ({gap.words})", -STRONG)
-    if gap.from_start and gap.fresh:
+    if gap.too_early:
         yield Sign("the gap was there before anything could be known by heart", -DECISIVE)
-    if worse.alarm("overfitting") and not (gap.from_start and gap.fresh):
+    if worse.alarm("overfitting") and not gap.too_early:
         yield Sign("validation was better before: another kind of data would be so from the start", STRONG)
     passes = epochs(worse.run)
     if 0 < passes < LIMITS.seldom:
@@ -114,7 +123,7 @@ def _evaluated_otherwise(worse: Symptom) -> Iterator[Sign]:
         yield Sign("the modes were watched, and they are right", -HINT)
     gap = _gap(worse)
     if gap.from_start:
-        odds = STRONG if gap.fresh else HINT
+        odds = STRONG if gap.too_early else HINT
         yield Sign(f"the gap was there at the first evaluations ({gap.words})", odds)
     elif gap.early <= LIMITS.wide:
         yield Sign(f"at the first evaluations there was no gap ({gap.words})", -STRONG)
@@ -128,7 +137,7 @@ def _evaluated_otherwise(worse: Symptom) -> Iterator[Sign]:
 def _other_data(worse: Symptom) -> Iterator[Sign]:
     gap = _gap(worse)
     if gap.from_start:
-        odds = STRONG if gap.fresh else HINT
+        odds = STRONG if gap.too_early else HINT
         yield Sign(f"the gap was there at the first evaluations ({gap.words})", odds)
         if gap.now <= gap.early + LIMITS.grew:
             yield Sign(f"the gap stays as it is ({gap.words})", HINT)
