@@ -56,7 +56,7 @@ class Limits:
     repeated: float = 0.25  # of those found: data of few states, which repeat themselves
 
 
-@rule("DAT114", severity=Severity.WARNING, needs=[], limits=Limits())
+@rule("DAT114", severity=Severity.WARNING, needs=[], limits=Limits(), preview_since="0.1")
 def seen_before(run: Run, limits: Limits) -> Iterator[Finding]:
     looks = run.events_of("seen_before")
     if len(looks) < limits.looks:
