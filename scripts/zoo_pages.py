@@ -84,6 +84,7 @@ def _strangers(table: Path) -> Iterator[str]:
         "fifth, ordinary faults throughout, was written by somebody who knew the names of the rules and not how they\n"
         "work. Before it was scored, about a dozen programs were changed, and three left out, because the fault did\n"
         "too little harm or the twin did not learn, by their test scores alone. Then it was divided between the two.\n"
+        "Repaired twins that alarmed were looked at in both halves: three rules were mended for twins held out.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"

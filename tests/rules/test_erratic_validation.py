@@ -46,6 +46,13 @@ def test_single_bad_evaluations_far_apart_are_no_episode(apart, speaks):
     assert bool(erratic_validation.check(a_run(loss=train(), val_loss=val))) is speaks
 
 
+def test_stays_silent_on_a_loss_that_falls_by_leaps_and_never_rises():
+    down = np.exp(-np.cumsum([4.0, 0.3, 2.4, 2.0, 1.9, 2.9, 1.1, 3.5, 0.8, 2.5, 3.3, 0.7, 1.4, 0.0]))
+    assert erratic_validation.check(a_run(loss=train(), val_loss=down)) == []
+    restless = down * np.tile([1.0, 30.0], 7)
+    assert erratic_validation.check(a_run(loss=train(), val_loss=restless))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_stays_silent_on_a_small_validation_set(seed):
     val = good() * np.exp(0.15 * np.random.default_rng(seed).normal(size=60))

@@ -11,11 +11,12 @@ a validation set of a few samples.
 
 ## How it decides
 Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and `error` standard errors over the last
-half of many evaluations, and `louder` times that of the training loss there. In episodes: after having fallen by `deep`
-of its first value it went back there at least `times` times, with at least `back` of what it had won in between, and
-`dense` of the evaluations from the first return to the last are such; the noise of its logarithm there is at least
-`restless`; and its noise over that episode, in units of its progress, is `far_louder` times that of the training loss
-since the first evaluation. So a small validation set of a noisy problem does not count.
+half of many evaluations, `louder` times that of the training loss there, and it rose by `restless` at least `times`
+times. In episodes: after having fallen by `deep` of its first value it went back there at least `times` times, with at
+least `back` of what it had won in between, and `dense` of the evaluations from the first return to the last are such;
+the noise of its logarithm there is at least `restless`; and its noise over that episode, in units of its progress, is
+`far_louder` times that of the training loss since the first evaluation. So a small validation set of a noisy problem
+does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -132,6 +133,9 @@ def _wild(series: Series, training: Series, limits: Limits) -> float:
         parts.append((late, training.since(late.first_step), limits.error))
     for part, beside, errors in parts:
         noise, theirs = noise_level(np.log(part.values)), noise_level(np.log(beside.values))
+        rises = int((np.diff(np.log(part.values)) > limits.restless).sum())
+        if rises < limits.times:
+            continue  # a fall by leaps is no noise
         if noise >= limits.wild * (1 + errors / math.sqrt(len(part))) and noise > limits.louder * theirs:
             return noise
     return 0.0

@@ -15,7 +15,8 @@ own rows of whole numbers (more than `repeated` of those found). Where every tra
 graph, nothing is said.
 
 ## When it is wrong
-Tasks whose inputs are few and known (all states of a game); a curve of the training data that is logged on purpose.
+Tasks whose inputs are few and known (all states of a game); a curve of the training data that is logged on purpose; a
+retrieval that searches the training examples.
 
 ## What to try
 1. Split once, by row (by person, by document), before anything else, and check that the two parts share nothing.
