@@ -3,12 +3,13 @@
     python benchmarks/budget.py                     three nets, a quarter of an hour
     python benchmarks/budget.py mlp --rounds 10
 
-Two fresh processes, one of them watched as `bedside.watch` does it by default, take turns: 500 steps, 1,000 more, 500
-more; processor time, one thread. Shorter turns would disturb what depends on the clock, such as the writing. *Start* is
-what the first 500 steps cost together, but for `watch` itself, which is paid before them. *Later* is what 500 steps
-cost after 1,500. Prints per cent of the unwatched steps, the median of the rounds and their range, beside what bedside
-itself accounts for: seconds by the clock, so in per cent of the rest of the same seconds, which somebody else's work
-prolongs as well. Writes benchmarks/results/budget.csv, keeping the rows of what was not asked for.
+Two fresh processes, one of them watched as `bedside.watch` does it by default, run one after the other, the watched one
+first in every second round: 500 steps, 1,000 more, 500 more; processor time, one thread. Taking turns would disturb
+what depends on the clock, such as the writing, and would throw each out of the other's cache. *Start* is what the first
+500 steps cost together, but for `watch` itself, which is paid before them. *Later* is what 500 steps cost after 1,500.
+Prints per cent of the unwatched steps, the median of the rounds and their range, beside what bedside itself accounts
+for: seconds by the clock, so in per cent of the rest of the same seconds, which somebody else's work prolongs as well.
+Writes benchmarks/results/budget.csv, keeping the rows of what was not asked for.
 """
 
 from __future__ import annotations
@@ -40,25 +41,25 @@ def main() -> None:
     for name in asked.workloads or WORKLOADS:
         rounds = []
         for number in range(asked.rounds):
-            rounds.append(one_round(name, phases))
+            rounds.append(one_round(name, phases, watched_first=number % 2 == 1))
             print(f"{name}, round {number + 1} of {asked.rounds}: {rounds[-1]}", file=sys.stderr)
         rows += [row(name, phase, [each[phase] for each in rounds]) for phase in phases if phase != "between"]
         print(*rows[-2:], sep="\n", flush=True)
     write(rows)
 
 
-def one_round(name: str, phases: dict[str, tuple[int, int]]) -> dict[str, dict[str, float]]:
+def one_round(name: str, phases: dict[str, tuple[int, int]], watched_first: bool) -> dict[str, dict[str, float]]:
     """Seconds of each phase, watched and unwatched, and the share of bedside's own account."""
-    python = Path(sys.executable)
-    workers = {key: Worker(python, name, place, fused=True) for key, place in PLACES.items()}
-    found = {}
-    try:
-        for phase, (begin, end) in phases.items():
-            took = {key: worker.make(end - begin) for key, worker in workers.items()}
-            found[phase] = {key: (end - begin) * each["cpu"] for key, each in took.items()}
-            found[phase]["own"] = took["watched"]["own"] / (took["watched"]["wall"] - took["watched"]["own"])
-    finally:
-        for worker in workers.values():
+    found: dict[str, dict[str, float]] = {phase: {} for phase in phases}
+    for key in ("watched", "unwatched") if watched_first else ("unwatched", "watched"):
+        worker = Worker(Path(sys.executable), name, PLACES[key], fused=True)
+        try:
+            for phase, (begin, end) in phases.items():
+                took = worker.make(end - begin)
+                found[phase][key] = (end - begin) * took["cpu"]
+                if "own" in took:
+                    found[phase]["own"] = took["own"] / (took["wall"] - took["own"])
+        finally:
             worker.end()
     return found
 
