@@ -26,3 +26,11 @@ def test_stays_silent_when_nothing_is_frozen():
 
 def test_says_so_when_the_run_was_not_watched():
     assert isinstance(frozen_untrained.examine(a_run(loss=1.0)), NotExamined)
+
+
+def test_stays_silent_on_layers_that_are_trained_in_a_later_phase():
+    seen = [WATCHED, Event(50, "frozen_weights", {"names": ["front", "embed"], "size": 512})]
+    [finding] = frozen_untrained.check(
+        a_run(loss=[1.0] * 200, grad_norm={"front": [0.0] * 100 + [0.3] * 100}, events=seen)
+    )
+    assert finding.where == ("embed",)

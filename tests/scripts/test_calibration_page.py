@@ -25,7 +25,7 @@ def test_bands_scores_verdicts_and_contradictions_are_on_it(tmp_path):
     assert "| 80% to 95% | 40 | 88% | 85% |" in page
     assert "40 claims, Brier score 0.123." in page
     assert "| sick specimens | 9 | 1 | 0 |" in page
-    assert "reports 0 said something against themselves" in page
+    assert "reports 0 contradicted themselves" in page
 
 
 def test_no_report_of_the_published_figures_contradicts_itself():

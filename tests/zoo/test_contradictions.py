@@ -109,7 +109,7 @@ SICK_RUNS = {
         loss=[2.3, 90.0, *FLAT[2:]], config={"classes": 10}, lr=10.0, relative_update_norm=[3.0] * 20 + [1e-3] * 380
     ),
     "overfits": a_run(loss=noisy(np.geomspace(2.3, 0.001, 400)), val_loss=[*np.geomspace(2.2, 0.8, 8), *RISING]),
-    "clips": a_run(loss=FALLING, grad_norm=noisy([80.0] * 400, 0.1), clip_threshold=0.1, clip_active=1.0, lr=0.01),
+    "clips": a_run(loss=STOPPED, grad_norm=noisy([80.0] * 400, 0.1), clip_threshold=0.1, clip_active=1.0, lr=0.01),
     "schedule gone": a_run(loss=STOPPED, lr=[*[0.1] * 100, *[1e-9] * 300], config={"classes": 10}),
     "stale evaluation": a_run(loss=FALLING, val_loss=[2.2, 1.0, *[0.91234] * 18]),
     "oscillates": a_run(loss=noisy(1.0 + 0.8 * np.sin(np.arange(400) / 4)), **RATES),

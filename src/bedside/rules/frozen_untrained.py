@@ -11,7 +11,8 @@ frozen for a first phase was never thawed.
 
 ## How it decides
 torch fills linear and convolutional weights evenly up to one over the root of the inputs, and embeddings with normal
-numbers of one spread. Trained weights have left that shape. Copies that follow the model change, and are not meant.
+numbers of one spread. Trained weights have left that shape. Copies that follow the model change, and are not meant; nor
+are layers that get a gradient later, when a first phase is over.
 
 ## When it is wrong
 Random features on purpose: reservoirs, random projections, the fixed network of random network distillation.
@@ -39,6 +40,7 @@ from dataclasses import dataclass
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.vocabulary import GRAD_NORM
 from bedside.rules.base import rule
 from bedside.wording import count, listed
 
@@ -53,7 +55,7 @@ def frozen_untrained(run: Run, limits: Limits) -> Iterator[Finding]:
     if not run.events_of("coverage"):
         raise NotEnough("the model's weights (a watched run)")
     for event in run.events_of("frozen_weights")[-1:]:  # the last word counts: a copy may follow the model later
-        where = list(event.data["names"])
+        where = [name for name in event.data["names"] if not _thawed(run, name, event.step)]
         if not where:
             return
         one = len(where) == 1
@@ -74,3 +76,9 @@ def frozen_untrained(run: Run, limits: Limits) -> Iterator[Finding]:
                 "was not loaded.",
             ),
         )
+
+
+def _thawed(run: Run, name: str, step: int) -> bool:
+    """Whether a layer was trained after all, later on."""
+    later = run.series(GRAD_NORM.name, name).finite().since(step)
+    return bool((later.values > 0).any())

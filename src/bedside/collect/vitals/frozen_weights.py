@@ -40,7 +40,7 @@ class FrozenWeights(Collector):
         self._first: dict[str, Tensor] = {}
         self._looked = 0
         self._next = FIRST_STEP
-        self._waiting: list[tuple[int, list[str], PendingValue]] = []
+        self._waiting: list[tuple[int, dict[str, int], PendingValue]] = []  # with the sizes of the layers by name
         self._reported: list[str] | None = None
 
     def detach(self, step: int) -> None:
@@ -60,19 +60,16 @@ class FrozenWeights(Collector):
                 for name, weight, reach in same
             ]
             numbers = self.queue.put(torch.stack([each.double().cpu() for each in verdicts]))
-            self._waiting.append((step, [name for name, _, _ in same], numbers))
+            self._waiting.append((step, {name: weight.numel() for name, weight, _ in same}, numbers))
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, names, pending in waiting:
-            random = [name for name, is_random in zip(names, pending.numbers, strict=True) if is_random]
+        for step, sizes, pending in waiting:
+            random = [name for name, is_random in zip(sizes, pending.numbers, strict=True) if is_random]
             if random != (self._reported or []):
                 self._reported = random
-                sizes = {name: weight.numel() for name, weight, _ in frozen_layers(self.model)}
-                size = sum(sizes.get(name, 0) for name in random)
-                yield Event(
-                    step, "frozen_weights", {"names": [plain_name(n) for n in random], "size": size}, time.time()
-                )
+                facts = {"names": [plain_name(name) for name in random], "size": sum(sizes[name] for name in random)}
+                yield Event(step, "frozen_weights", facts, time.time())
 
 
 def frozen_layers(model: nn.Module) -> list[tuple[str, Tensor, float]]:
