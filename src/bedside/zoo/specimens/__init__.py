@@ -13,23 +13,28 @@ from bedside.zoo.specimens.bad_batch import bad_batch
 from bedside.zoo.specimens.balanced_gan import balanced_gan
 from bedside.zoo.specimens.batch_of_two import batch_of_two
 from bedside.zoo.specimens.batch_outliers import batch_outliers
+from bedside.zoo.specimens.batchnorm_of_one import batchnorm_of_one
 from bedside.zoo.specimens.broadcast_loss import broadcast_loss
 from bedside.zoo.specimens.clipped_by_value import clipped_by_value
 from bedside.zoo.specimens.clipping_scaled_gradients import clipping_scaled_gradients
 from bedside.zoo.specimens.clipping_too_tight import clipping_too_tight
 from bedside.zoo.specimens.collapsed_activations import collapsed_activations
 from bedside.zoo.specimens.collapsed_attention import collapsed_attention
+from bedside.zoo.specimens.cosine_per_epoch import cosine_per_epoch
 from bedside.zoo.specimens.critic_without_bounds import critic_without_bounds
 from bedside.zoo.specimens.dead_layer import dead_layer
 from bedside.zoo.specimens.dead_relu import dead_relu
+from bedside.zoo.specimens.decay_in_adam import decay_in_adam
 from bedside.zoo.specimens.decay_too_strong import decay_too_strong
 from bedside.zoo.specimens.decay_with_the_wrong_sign import decay_with_the_wrong_sign
 from bedside.zoo.specimens.denoising_autoencoder import denoising_autoencoder
 from bedside.zoo.specimens.detached_backbone import detached_backbone
 from bedside.zoo.specimens.diverging_late import diverging_late
 from bedside.zoo.specimens.double_softmax import double_softmax
+from bedside.zoo.specimens.dropout_in_evaluation import dropout_in_evaluation
 from bedside.zoo.specimens.early_nan_skipped import early_nan_skipped
 from bedside.zoo.specimens.endless_warmup import endless_warmup
+from bedside.zoo.specimens.epsilon_of_one import epsilon_of_one
 from bedside.zoo.specimens.erratic_validation import erratic_validation
 from bedside.zoo.specimens.evaluated_on_training_rows import evaluated_on_training_rows
 from bedside.zoo.specimens.evaluating_in_train_mode import evaluating_in_train_mode
@@ -37,11 +42,13 @@ from bedside.zoo.specimens.evaluating_with_gradients import evaluating_with_grad
 from bedside.zoo.specimens.exploding_depth import exploding_depth
 from bedside.zoo.specimens.exploding_recurrence import exploding_recurrence
 from bedside.zoo.specimens.fine_tuning_staircase import fine_tuning_staircase
+from bedside.zoo.specimens.frozen_norm_trunk import frozen_norm_trunk
 from bedside.zoo.specimens.frozen_on_purpose import frozen_on_purpose
 from bedside.zoo.specimens.future_leaks import future_leaks
 from bedside.zoo.specimens.grokking import grokking
 from bedside.zoo.specimens.growing_activations import growing_activations
 from bedside.zoo.specimens.head_not_in_optimizer import head_not_in_optimizer
+from bedside.zoo.specimens.head_too_loud import head_too_loud
 from bedside.zoo.specimens.heavy_dropout import heavy_dropout
 from bedside.zoo.specimens.held_out_classes_renumbered import held_out_classes_renumbered
 from bedside.zoo.specimens.hundred_examples import hundred_examples
@@ -68,6 +75,7 @@ from bedside.zoo.specimens.nan_in_the_data import nan_in_the_data
 from bedside.zoo.specimens.nan_log_of_zero import nan_log_of_zero
 from bedside.zoo.specimens.nan_sqrt_of_zero import nan_sqrt_of_zero
 from bedside.zoo.specimens.nan_zero_over_zero import nan_zero_over_zero
+from bedside.zoo.specimens.never_thawed import never_thawed
 from bedside.zoo.specimens.no_shuffling import no_shuffling
 from bedside.zoo.specimens.no_zero_grad import no_zero_grad
 from bedside.zoo.specimens.one_cycle import one_cycle
@@ -75,6 +83,7 @@ from bedside.zoo.specimens.one_feature_in_thousands import one_feature_in_thousa
 from bedside.zoo.specimens.oscillating_loss import oscillating_loss
 from bedside.zoo.specimens.overconfident import overconfident
 from bedside.zoo.specimens.overfitting_uncured import overfitting_uncured
+from bedside.zoo.specimens.padding_in_the_loss import padding_in_the_loss
 from bedside.zoo.specimens.policy_gradient import policy_gradient
 from bedside.zoo.specimens.preference_loss import preference_loss
 from bedside.zoo.specimens.ranks_disagree import ranks_disagree
@@ -83,6 +92,7 @@ from bedside.zoo.specimens.rate_1e_7 import rate_1e_7
 from bedside.zoo.specimens.rate_of_zero_for_the_backbone import rate_of_zero_for_the_backbone
 from bedside.zoo.specimens.rate_one import rate_one
 from bedside.zoo.specimens.relu_on_the_logits import relu_on_the_logits
+from bedside.zoo.specimens.reward_turned_round import reward_turned_round
 from bedside.zoo.specimens.same_batch_again import same_batch_again
 from bedside.zoo.specimens.saturated_head import saturated_head
 from bedside.zoo.specimens.saturated_tanh import saturated_tanh
@@ -90,6 +100,8 @@ from bedside.zoo.specimens.schedule_ended_early import schedule_ended_early
 from bedside.zoo.specimens.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.zoo.specimens.scheduler_never_stepped import scheduler_never_stepped
 from bedside.zoo.specimens.scheduler_per_batch import scheduler_per_batch
+from bedside.zoo.specimens.sigmoid_for_prices import sigmoid_for_prices
+from bedside.zoo.specimens.softmax_over_the_batch import softmax_over_the_batch
 from bedside.zoo.specimens.stale_checkpoint_evaluated import stale_checkpoint_evaluated
 from bedside.zoo.specimens.stale_optimizer import stale_optimizer
 from bedside.zoo.specimens.step_before_backward import step_before_backward
@@ -98,8 +110,10 @@ from bedside.zoo.specimens.summed_divergence import summed_divergence
 from bedside.zoo.specimens.summed_loss import summed_loss
 from bedside.zoo.specimens.swallowed_bf16_updates import swallowed_bf16_updates
 from bedside.zoo.specimens.symmetric_units import symmetric_units
+from bedside.zoo.specimens.targets_not_shifted import targets_not_shifted
 from bedside.zoo.specimens.ten_sigmoid_layers import ten_sigmoid_layers
 from bedside.zoo.specimens.textbook import textbook
+from bedside.zoo.specimens.trained_to_the_bottom import trained_to_the_bottom
 from bedside.zoo.specimens.training_in_eval_mode import training_in_eval_mode
 from bedside.zoo.specimens.unbounded_likelihood import unbounded_likelihood
 from bedside.zoo.specimens.underfitting import underfitting
@@ -225,6 +239,21 @@ ZOO: tuple[Specimen, ...] = (
     activation_forgotten,
     held_out_classes_renumbered,
     evaluated_on_training_rows,
+    batchnorm_of_one,
+    decay_in_adam,
+    dropout_in_evaluation,
+    epsilon_of_one,
+    head_too_loud,
+    never_thawed,
+    padding_in_the_loss,
+    reward_turned_round,
+    sigmoid_for_prices,
+    softmax_over_the_batch,
+    targets_not_shifted,
+    # healthy, and like one of the faults
+    frozen_norm_trunk,
+    trained_to_the_bottom,
+    cosine_per_epoch,
 )
 
 
