@@ -11,9 +11,10 @@ Figures = Sequence[dict[str, str]]
 ABOUT = """# How far to trust the percentages
 
 A claim of 80 % should be right about 80 % of the time. `python benchmarks/calibration.py --write` diagnoses every
-recorded run of the zoo and drawn healthy runs, and compares each percentage with the truth: a hypothesis is right
-when it is the cause that the specimen was made with (of a healthy run, only the harmless explanation is), a finding
-when it is one that the specimen expects or follows from one; on a healthy run no finding is. The Brier score is the
+recorded run of the zoo, drawn healthy runs and, with `--programs`, the kept records of healthy and faulty programs
+(here of all of them, those held out as well), and compares each percentage with the truth: a hypothesis is right when
+it is the cause that the specimen was made with (of a healthy run, only the harmless explanation is), a finding when it
+is one that the specimen or program expects or follows from one; on a healthy run no finding is. The Brier score is the
 mean squared distance between claim and truth: 0 is perfect, and always answering "one half" scores 0.25.
 """
 

@@ -4,6 +4,7 @@ import pytest
 from bedside.finding import Severity
 from bedside.rules.schedule_ended_early import schedule_ended_early
 from bedside.testing import a_run
+from bedside.wording import number
 
 
 def cosine(made_for, steps, floor=0.0):
@@ -117,3 +118,10 @@ def test_a_low_floor_for_most_of_the_run_is_a_warning_while_the_loss_still_falls
     rate = np.r_[np.linspace(1.0, floor, 100), np.full(300, floor)] * 1e-2
     [found] = schedule_ended_early.check(a_run(loss=loss, lr=rate))
     assert found.severity == severity
+
+
+def test_says_what_the_rate_was_at_the_step_that_it_names():
+    rate = 1e-2 * 0.9 ** np.arange(400)
+    [found] = schedule_ended_early.check(a_run(loss=[1.0] * 400, lr=rate))
+    at_rest = float(rate[found.first_step])
+    assert f"came to rest at {number(at_rest)} at step {found.first_step}" in found.message

@@ -155,15 +155,16 @@ def _long_at_a_floor(run: Run, schedule: Schedule, limits: Limits) -> Iterator[F
     if rested < limits.long or not down or len(rates) - resting < limits.readings:
         return
     low = rested >= limits.most and rates.last <= limits.floor * schedule.peak
-    harmful = low and trend(run.loss.finite().since(int(rates.steps[resting]))).falling
+    ended, floor = int(rates.steps[resting]), float(rates.values[resting])
+    harmful = low and trend(run.loss.finite().since(ended)).falling
     yield schedule_ended_early.finding(
-        f"The learning rate came to rest at {number(rates.last)} at {moment(run, int(rates.steps[resting]))}, and "
-        f"{percent(rested)} of the run followed{', in which the loss still fell' if harmful else ''}.",
+        f"The learning rate came to rest at {number(floor)} at {moment(run, ended)}, and {percent(rested)} of the run "
+        f"followed{', in which the loss still fell' if harmful else ''}.",
         severity=None if harmful else Severity.NOTE,
-        first_step=int(rates.steps[resting]),
+        first_step=ended,
         last_step=rates.last_step,
         confidence=0.6,
-        evidence={"ended": int(rates.steps[resting]), "share": rested, "last": rates.last, "peak": schedule.peak},
+        evidence={"ended": ended, "share": rested, "last": rates.last, "peak": schedule.peak},
         series=[LR.name, LOSS.name],
         could_also_be=("A long tail at a constant rate on purpose.",),
         try_=(f"If it was not meant so, make the schedule {count(run.steps)} steps long.",),

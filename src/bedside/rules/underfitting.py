@@ -123,7 +123,7 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     yield underfitting.finding(
         f"Training and validation loss are flat at {number(train)} and {number(held_out)}, {sign}.",
         first_step=step,
-        last_step=training.last_step,
+        last_step=max(step, training.last_step),
         confidence=how_sure(min(sure, 1.0), 0.4),
         evidence={"training": train, "validation": held_out},
         series=[training.key, validation.key, "lr"],
@@ -164,7 +164,7 @@ def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
         f"The network is {own} on the examples that it trains on; {what}, fitted to a few hundred of them, is {theirs} "
         "on others.",
         first_step=errors.first_step,
-        last_step=training.last_step,
+        last_step=max(errors.first_step, training.last_step),
         confidence=0.85,
         evidence={"own": now, name: best, "guess": guess},
         series=[FIT_ERROR.name, training.key, "lr"],
