@@ -10,6 +10,7 @@ import errno
 import inspect
 import os
 import select
+import stat
 import sys
 import warnings
 from collections.abc import Iterable
@@ -187,14 +188,34 @@ def _instead_of_raising(message: str) -> None:
     say(message)
 
 
-def _nobody_reads_stderr() -> bool:
-    """Whether it is a pipe whose reader has gone: what is written to the stream then stays in its buffer, and costs the
-    program its exit code when Python tries again at the end."""
+def _identity(number: int) -> tuple[int, int] | None:
+    """Which file a file's number stands for; None if for none."""
     try:
+        found = os.fstat(number)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+_STDERR_AT_START = _identity(2)
+
+
+def _nobody_reads_stderr() -> bool:
+    """Whether it is a pipe whose reader has gone, or was closed and its number is that of another file now (one to
+    read, or a pipe of somebody's): what is written to the stream then stays in its buffer, and costs the program its
+    exit code when Python tries again at the end."""
+    try:
+        import fcntl  # not on every system
+
         poll = select.poll()
         poll.register(sys.stderr, 0)  # errors are reported whether asked for or not
-        return bool(poll.poll(0))
-    except (OSError, ValueError, TypeError, AttributeError):  # no such stream, or no such call on this system
+        if poll.poll(0) or fcntl.fcntl(sys.stderr, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            return True
+        if sys.stderr is not sys.__stderr__ or _identity(2) == _STDERR_AT_START:
+            return False
+        mode = os.fstat(2).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    except (ImportError, OSError, ValueError, TypeError, AttributeError):  # no such stream, or no such call
         return False
 
 

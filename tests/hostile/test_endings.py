@@ -160,3 +160,23 @@ def test_exit_codes_and_exceptions_are_the_programs_own(tmp_path: Path) -> None:
     assert crashed.returncode == 1
     assert "ValueError: theirs" in crashed.stderr
     assert bedside.load(tmp_path / "b").finished is False
+
+
+PIPED = """
+import os
+from bedside.errors import say
+say("one")
+ends = os.pipe()
+os.dup2(ends[1], 2)  # stderr was closed, and its number is that of a pipe of the program's
+say("two")
+os.set_blocking(ends[0], False)
+try:
+    print(os.read(ends[0], 99))
+except BlockingIOError:
+    print("nothing")
+"""
+
+
+def test_nothing_is_written_into_a_pipe_that_took_the_number_of_stderr() -> None:
+    done = subprocess.run([sys.executable, "-c", PIPED], capture_output=True, text=True, timeout=100, check=True)
+    assert (done.stdout, done.stderr) == ("nothing\n", "one\n")
