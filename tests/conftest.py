@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bedside import errors
+from bedside import stderr
 from bedside.collect.reading.native import sums as native
 from bedside.collect.sampling import budget
 
@@ -18,7 +18,7 @@ def unexpected_warnings_of_ours_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(message: str) -> None:
         raise AssertionError(message)
 
-    monkeypatch.setattr(errors, "_instead_of_raising", fail)
+    monkeypatch.setattr(stderr, "_instead_of_raising", fail)
 
 
 @pytest.fixture(autouse=True)

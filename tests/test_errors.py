@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from bedside.errors import BedsideError, install_extra, nearest_first, say, unknown_name
+from bedside.errors import BedsideError, install_extra, nearest_first, unknown_name
+from bedside.stderr import say
 
 
 def test_an_error_is_three_lines():

@@ -164,7 +164,7 @@ def test_exit_codes_and_exceptions_are_the_programs_own(tmp_path: Path) -> None:
 
 PIPED = """
 import os
-from bedside.errors import say
+from bedside.stderr import say
 say("one")
 ends = os.pipe()
 os.dup2(ends[1], 2)  # stderr was closed, and its number is that of a pipe of the program's

@@ -99,7 +99,7 @@ def test_a_line_stands_on_its_own_beside_a_progress_bar(capsys):
 
     from tqdm import tqdm
 
-    from bedside.errors import say
+    from bedside.stderr import say
 
     with tqdm(total=10, file=sys.stderr, mininterval=0) as bar:
         bar.update(3)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
-from bedside.errors import pass_on_interrupts, say, warn_safely
+from bedside.errors import pass_on_interrupts
 from bedside.incident.black_box import BlackBox
 from bedside.incident.capture.buffers import BuffersBefore
 from bedside.incident.capture.capture import Training, Trigger, capture
@@ -28,6 +28,7 @@ from bedside.incident.capture.step_check import StepCheck
 from bedside.incident.folder import write, write_vitals
 from bedside.incident.guard.decisions import Decisions
 from bedside.record.run import Event, Run
+from bedside.stderr import say, warn_safely
 from bedside.wording import count, number
 
 KIND = "incident"  # of the event in the record

@@ -25,9 +25,10 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bedside.collect.hooks.replacement import Replacement
-from bedside.errors import pass_on_interrupts, say
+from bedside.errors import pass_on_interrupts
 from bedside.launch.find_model import as_one, roots_of, tensors_of
 from bedside.launch.options import Options
+from bedside.stderr import say
 
 TOGETHER = 10  # steps within which a second model belongs to the same training: critics get five before a generator
 SEARCH_STEPS = 1000  # steps after which the owner of a backward is no longer looked up; that of a step still is

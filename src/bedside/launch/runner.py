@@ -8,11 +8,12 @@ from dataclasses import replace
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from bedside.errors import BedsideError, say
+from bedside.errors import BedsideError
 from bedside.launch.options import Options
 from bedside.launch.script_end import PACKAGE
 from bedside.launch.target import Target, names_in
 from bedside.launch.watched_process import Session, begin
+from bedside.stderr import say
 
 REWARDS = {"reward", "rewards"}  # variables of reinforcement learning
 NO_SCRIPT = 2  # exit code, as for every call that cannot be carried out

@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from bedside.errors import say
 from bedside.launch.options import Options
+from bedside.stderr import say
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 RUNNER = os.path.join(PACKAGE, "launch", "runner.py")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from bedside import errors
+from bedside import stderr
 from bedside.errors import BadOption, BedsideError, install_extra
 from bedside.wording import printable
 
@@ -109,7 +109,7 @@ def _end_with(parent: int, server: object) -> None:
 
 def main() -> None:
     """`python -m bedside.live.server RUN_DIR PARENT`: what `watch(..., serve=True)` starts."""
-    serve(Path(sys.argv[1]), say=errors.say, parent=int(sys.argv[2]))
+    serve(Path(sys.argv[1]), say=stderr.say, parent=int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from bedside.collect.sampling.budget import QUICK_STEP_SECONDS, Budget
 from bedside.collect.sampling.intervals import GRACE_STEPS, Intervals
 from bedside.collect.step.step_count import StepCount
 from bedside.diagnosis.engine import as_story, run_rules
-from bedside.errors import say
 from bedside.finding import Finding
 from bedside.monitor.held_back import HeldBack
 from bedside.monitor.ranks import several_ranks
@@ -26,6 +25,7 @@ from bedside.monitor.recorder import Recorder
 from bedside.monitor.run_events import RunEvents
 from bedside.record.run import Run
 from bedside.rules import CATALOGUE, Rule
+from bedside.stderr import say
 from bedside.wording import count, printable
 
 SHARE = 0.0015  # of the run's time, where there is no budget to take a part of

@@ -12,7 +12,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from bedside.errors import BedsideError, install_extra, say
+from bedside.errors import BedsideError, install_extra
+from bedside.stderr import say
 
 PACKAGES = ("starlette", "uvicorn")
 _started: list[subprocess.Popen[bytes]] = []  # kept, or Python would warn about a process that is still running

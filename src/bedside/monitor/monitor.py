@@ -40,7 +40,7 @@ from bedside.collect.step.optimizer_step import StepListener
 from bedside.collect.step.step_count import StepCount
 from bedside.collect.step.step_rows import StepRows
 from bedside.diagnosis.engine import examine
-from bedside.errors import BadOption, pass_on_interrupts, say, unknown_name, warn_safely
+from bedside.errors import BadOption, pass_on_interrupts, unknown_name
 from bedside.finding import Diagnosis, Finding
 from bedside.incident.incidents import Incidents
 from bedside.monitor import ranks
@@ -58,6 +58,7 @@ from bedside.settings import Settings
 from bedside.sinks.final_report import ending_of
 from bedside.sinks.forwarding import Forwarding
 from bedside.sinks.sink import Ending, Sink
+from bedside.stderr import say, warn_safely
 
 OPEN: list[Monitor] = []  # all that are not closed
 Answer = TypeVar("Answer")

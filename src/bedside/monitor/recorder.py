@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import pass_on_interrupts, say
+from bedside.errors import pass_on_interrupts
 from bedside.finding import Finding
 from bedside.monitor.shared_numbers import SharedNumbers
 from bedside.naming.whole_run import settle
@@ -23,6 +23,7 @@ from bedside.record.sqlite.reader import open_run, replay
 from bedside.record.sqlite.writer import Store
 from bedside.sinks.forwarding import Forwarding
 from bedside.sinks.sink import Ending
+from bedside.stderr import say
 
 CLOCK: Key = ("step_time", "")  # every watched step has it
 STEP_VITALS = frozenset("loss lr grad_norm grad_norm_clipped param_norm loss_scale skipped".split())

@@ -13,11 +13,12 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from bedside.collect.model.shards import is_sharded
-from bedside.errors import BedsideError, warn_safely
+from bedside.errors import BedsideError
 from bedside.record.run import Run
 from bedside.record.sqlite.reader import open_run
 from bedside.record.sqlite.schema import rank_file, ranks_in
 from bedside.record.sqlite.writer import Store
+from bedside.stderr import warn_safely
 
 
 def open_store(folder: Path, rank: int, *, asked: bool) -> Store:

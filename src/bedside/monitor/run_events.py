@@ -14,8 +14,9 @@ from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector
 from bedside.collect.step.step_count import StepCount
-from bedside.errors import BadModel, warn_safely
+from bedside.errors import BadModel
 from bedside.monitor.recorder import Recorder
+from bedside.stderr import warn_safely
 
 UNUSED_BACKWARDS = 10  # waiting for a step when somebody asks; the rule weighs them against the usual number
 

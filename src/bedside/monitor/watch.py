@@ -17,7 +17,7 @@ from bedside.collect.model.optimizer_coverage import parameter_counts
 from bedside.collect.reading.norm_rows import BY_PARAMETER, GRADIENTS, MOVES
 from bedside.collect.vitals import COLLECTORS
 from bedside.collect.vitals.tensor_histograms import Histograms
-from bedside.errors import BadModel, BadOption, BedsideError, say, unknown_name
+from bedside.errors import BadModel, BadOption, BedsideError, unknown_name
 from bedside.finding import Finding
 from bedside.incident.black_box import BlackBox
 from bedside.incident.incidents import Incidents, incidents_of
@@ -30,6 +30,7 @@ from bedside.record.sqlite.writer import Store
 from bedside.record.vocabulary import VITALS
 from bedside.settings import settings_for
 from bedside.sinks.sink import Sink
+from bedside.stderr import say
 
 NEEDS_GRADIENTS = {vital for vital, _ in GRADIENTS} | {BY_PARAMETER[0]}
 MAX_WRAPPERS = 10  # around an optimizer: one that wraps itself would have no end

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import say
 from bedside.finding import Finding
 from bedside.record.histograms import KIND, Histogram
 from bedside.record.missing import is_missing
 from bedside.record.run import Event, Key
 from bedside.sinks.sink import Ending, Sink
 from bedside.sinks.tracker_names import tracker_name
+from bedside.stderr import say
 
 SHARE = 0.02  # of the run's time that one sink's calls may take
 WAITING = 1000  # batches of numbers in the queue; a batch is what one flush of the monitor writes

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import bedside
-from bedside import errors
+from bedside import stderr
 from bedside.errors import BadOption
 from bedside.record.sqlite.reader import open_run
 
@@ -154,7 +154,7 @@ def test_what_does_not_fit_is_refused_in_three_lines(arguments, options, message
 def test_a_warning_that_is_an_error_to_the_program_does_not_end_recording(watched, monkeypatch):
     monitor, step, _ = watched
     said = []
-    monkeypatch.setattr(errors, "_instead_of_raising", said.append)
+    monkeypatch.setattr(stderr, "_instead_of_raising", said.append)
     step()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # as `python -W error` does

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from bedside.collect.reading.device_queue import DeviceQueue, PendingValue
-from bedside.errors import BadOption, warn_safely
+from bedside.errors import BadOption
+from bedside.stderr import warn_safely
 
 REPORT_INTERVAL = 100  # steps between two reports in training
 MIN_SAMPLES = 50  # samples before anything is said about their normalisation

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from bedside.errors import warn_safely
+from bedside.stderr import warn_safely
 
 PATIENCE = timedelta(seconds=60)  # ranks reach their first step together, but one may still compile its model
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import warn_safely
 from bedside.record.joined_series import end_to_end
 from bedside.record.missing import is_missing, pack
 from bedside.record.run import Event, Key, Parameter
@@ -36,6 +35,7 @@ from bedside.record.sqlite.run_folder import is_busy, new_file, resumed_file
 from bedside.record.sqlite.run_segments import last_step, segments_of
 from bedside.record.sqlite.schema import DTYPES, PARAMETER, as_columns, create_rows_table, key_of
 from bedside.record.sqlite.unsaved import Apply, Unsaved
+from bedside.stderr import warn_safely
 
 if TYPE_CHECKING:
     from bedside.finding import Finding
