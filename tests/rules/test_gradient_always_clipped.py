@@ -35,6 +35,18 @@ def test_is_a_note_when_the_loss_is_all_but_gone_nevertheless():
         assert found.severity == severity
 
 
+def test_says_that_a_threshold_of_zero_leaves_nothing_of_the_gradient():
+    run = a_run(loss=2.0, grad_norm=NOISE, clip_threshold=0.0, grad_norm_clipped=0.0, config={"optimizer": "Adam"})
+    [found] = gradient_always_clipped.check(run)
+    assert found.severity == Severity.WARNING
+    assert found.message.startswith("The clipping threshold is 0: of a gradient norm of")
+
+
+def test_takes_a_zero_for_no_threshold_where_the_gradient_goes_through():
+    run = a_run(loss=2.0, grad_norm=NOISE, clip_threshold=0.0, grad_norm_clipped=NOISE)
+    assert isinstance(gradient_always_clipped.examine(run), NotExamined)
+
+
 def test_stays_silent_when_clipping_is_rare():
     assert not gradient_always_clipped.check(a_run(loss=2.0, grad_norm=0.5 * NOISE, clip_threshold=1.0))
 

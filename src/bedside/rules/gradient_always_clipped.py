@@ -16,7 +16,7 @@ steps were long enough. Where the norm before clipping is not known (only how of
 or a norm that sits on its highest value), the share must be `all_`. With clipping by value some element is nearly
 always above the threshold, so a step counts when its norm was cut by a factor of `above`; a short run that is seldom
 looked at is judged if every reading was cut by a factor of `crushed`. Pre-training recipes that clip while the gradient
-settles stop clipping later.
+settles stop clipping later. A threshold of 0 clips every gradient to nothing, whatever the optimizer.
 
 ## When it is wrong
 Recipes that normalise every gradient on purpose (some recurrent nets, some reinforcement learning).
@@ -84,6 +84,10 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
     if clips_by_value(run):
         yield from _by_value(run, threshold, limits)
         return
+    left = run.series(GRAD_NORM_CLIPPED.name).finite()
+    if threshold == 0 and norms.median() > 0 and left and not left.values.any():  # in some logs a 0 says "off"
+        yield _to_nothing(norms)
+        return
     seen = bool(norms) and threshold > 0
     active = run.series(CLIP_ACTIVE.name).finite()
     if not seen and not active:
@@ -124,6 +128,22 @@ def gradient_always_clipped(run: Run, limits: Limits) -> Iterator[Finding]:
             "what you have now.",
         ),
         severity=Severity.WARNING if strong else Severity.NOTE,
+    )
+
+
+def _to_nothing(norms: Series) -> Finding:
+    """A threshold of 0 was meant to switch clipping off, as configurations of some trainers have it."""
+    return gradient_always_clipped.finding(
+        f"The clipping threshold is 0: of a gradient norm of {number(norms.median())} nothing is left at any step.",
+        first_step=norms.first_step,
+        last_step=norms.last_step,
+        confidence=0.97,
+        evidence={"usual_norm": norms.median(), "threshold": 0.0},
+        series=[GRAD_NORM.name, GRAD_NORM_CLIPPED.name, CLIP_THRESHOLD.name, LOSS.name],
+        try_=(
+            Advice("Leave the clip call out where clipping is to be off: `if max_norm > 0:` before it.", CLIPPING, 1),
+            Advice("Or set a threshold: 1.0 is the usual one.", CLIPPING, 1),
+        ),
     )
 
 
