@@ -174,3 +174,16 @@ def test_nan_in_json_lines_may_be_written_in_three_ways(tmp_path):
     assert run.loss.steps.tolist() == [1, 2, 4]
     assert np.isnan(run.loss.values[:2]).all()
     assert run.loss.values[2] == math.inf
+
+
+def test_a_training_loss_that_is_no_longer_written_while_validation_goes_on_is_not_nan(csv):
+    rows = [f"{i},{3 - 0.2 * i if i < 6 else ''},{3 - 0.1 * i:.4f},0.1" for i in range(20)]
+    run = csv(*rows, header="step,train_loss,val_loss,lr", name="log.csv")
+    assert len(run.loss) == 6
+    assert np.isfinite(run.loss.values).all()
+
+
+def test_a_training_loss_that_is_blank_while_validation_stands_still_was_nan(csv):
+    rows = [f"{i},{3 - 0.2 * i if i < 6 else ''},{3 - 0.1 * min(i, 6):.4f},0.1" for i in range(20)]
+    run = csv(*rows, header="step,train_loss,val_loss,lr", name="log.csv")
+    assert np.isnan(run.loss.values).sum() == 14

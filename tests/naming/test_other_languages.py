@@ -20,6 +20,9 @@ from bedside.naming.other_languages import in_english
         ("pérdida", "loss", ""), ("perdida", "loss", ""), ("pérdida de validación", "loss", "val"),
         ("precisión", "metric", "train"), ("exactitud_val", "metric", "val"), ("tasa de aprendizaje", "lr", ""),
         ("perda", "loss", ""), ("taxa de aprendizado", "lr", ""), ("perdita", "loss", ""),
+        ("потери на обучении", "loss", "train"), ("потери на валидации", "loss", "val"),
+        ("точность", "metric", "train"), ("정확도", "metric", "train"), ("검증 손실", "loss", "val"),
+        ("検証損失", "loss", "val"), ("eğitim kaybı", "loss", "train"),
         ("accuratezza", "metric", "train"), ("norme du gradient", "grad_norm", ""),
     ],
 )  # fmt: skip
@@ -27,7 +30,7 @@ def test_losses_metrics_and_rates(name, kind, split):
     assert (read_name(name).kind, read_name(name).split) == (kind, split)
 
 
-@pytest.mark.parametrize("name", ["Epoche", "Époque", "ÉPOQUE", "época", "Epoca", "E\u0301poque"])
+@pytest.mark.parametrize("name", ["Epoche", "Эпоха", "エポック", "Époque", "ÉPOQUE", "época", "Epoca", "E\u0301poque"])
 def test_epochs(name):
     assert axis_kind(name) == "epoch"
 

@@ -124,3 +124,13 @@ def test_a_harder_stage_during_which_held_out_data_get_better_is_no_divergence(h
     loss = 0.3 + 0.35 * stage + 1.3 * np.exp(-(time - np.array([0, 12, 25])[stage]) / 3.5)
     run = a_run(loss=loss, val_loss=2.5 * held_out**time, steps=40)
     assert bool(diverging_loss.check(run)) is speaks
+
+
+def test_speaks_when_each_of_four_evaluations_is_worse_than_the_one_before():
+    [found] = diverging_loss.check(a_run(val_loss=[0.01, 0.026, 0.056, 0.108]))
+    assert "from the first evaluation on" in found.message
+
+
+def test_stays_silent_when_few_evaluations_rise_by_little():
+    assert isinstance(diverging_loss.examine(a_run(val_loss=[0.4, 0.5, 0.6, 0.7])), NotExamined)
+    assert isinstance(diverging_loss.examine(a_run(val_loss=[0.1, 0.5, 0.4, 0.7])), NotExamined)

@@ -1,5 +1,6 @@
 import numpy as np
 
+from bedside.finding import NotExamined
 from bedside.rules.faded_gradient import faded_gradient
 from bedside.testing import a_run
 
@@ -17,3 +18,13 @@ def test_stays_silent_when_the_job_is_done():
 
 def test_stays_silent_when_the_gradient_is_only_smaller():
     assert not faded_gradient.check(a_run(loss=2.3, grad_norm=np.geomspace(1, 0.01, 300)))
+
+
+def test_speaks_when_the_gradient_is_zero_at_every_reading_of_a_flat_loss():
+    [found] = faded_gradient.check(a_run(loss=[208.4, 208.5, 209.1, 208.8, 209.0], grad_norm=[0.0] * 5))
+    assert "zero at all 5 readings" in found.message
+
+
+def test_says_nothing_of_a_zero_norm_beside_a_loss_that_falls():
+    run = a_run(loss=[3.0, 2.5, 2.1, 1.8, 1.6], grad_norm=[0.0] * 5)
+    assert isinstance(faded_gradient.examine(run), NotExamined)

@@ -206,3 +206,14 @@ def test_an_area_under_the_curve_of_a_half_confirms_a_familiar_level(area, sever
     run = a_run(loss=[0.79, 0.7, *flat[2:]], val_loss=flat[:40], val_auc=[0.501] * 39 + [area])
     (finding,) = loss_at_chance.check(run)
     assert finding.severity is severity
+
+
+def test_speaks_when_one_of_two_balanced_classes_is_always_named_however_restless_the_loss():
+    loss = [1.36, 1.34, 1.09, 0.77, 0.73, 1.03, 1.32, 1.39, 1.2]
+    [found] = loss_at_chance.check(a_run(loss=loss, val_accuracy=[0.5] * 9))
+    assert "the same answer" in found.message
+
+
+def test_stays_silent_when_half_the_answers_are_right_and_the_loss_is_below_a_guess():
+    loss = [1.36, 1.1, 0.9, 0.7, 0.6, 0.5, 0.45, 0.4, 0.38]
+    assert not loss_at_chance.check(a_run(loss=loss, val_accuracy=[0.5] * 9))

@@ -126,3 +126,12 @@ def test_single_batches_of_a_classifier_that_knows_most_of_them_have_wild_losses
     assert [each for each in loss_spike.check(a_run(loss=loss)) if each.severity >= Severity.WARNING] == []
     loss[[200, 320, 450]] = 60.0
     assert [each for each in loss_spike.check(a_run(loss=loss)) if each.severity >= Severity.WARNING]
+
+
+def test_speaks_of_a_reading_beyond_everything_among_seven():
+    [found] = loss_spike.check(a_run(loss=[-4.07, -4.49, -4.45, -4.32, 4191.7, -2.41, -2.91]))
+    assert "4,19" in found.message or "4.19e3" in found.message
+
+
+def test_few_readings_that_come_down_from_a_huge_first_one_are_no_spike():
+    assert isinstance(loss_spike.examine(a_run(loss=[5331.0, 1037.0, 155.0, 113.0, 109.0, 108.0, 107.0])), NotExamined)

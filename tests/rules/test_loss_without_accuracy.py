@@ -133,3 +133,30 @@ def test_one_score_of_nothing_counts_where_the_validation_loss_fell_far_and_it_i
         loss_without_accuracy.check(a_run(loss=GOOD, val_loss=[2.3 - 0.001 * k for k in range(25)], val_bleu=nothing))
         == []
     )
+
+
+FLAT = {"train/accuracy": 0.45 + 0.004 * RNG.normal(size=20)}
+
+
+def test_speaks_when_no_accuracy_moves_though_the_loss_fell_by_little():
+    val = curve(0.52, 0.45, n=20, time=0.1, noise=0.001)
+    run = a_run(loss=val + 0.1, val_loss=val, val_accuracy=[0.72414] * 20, **FLAT)
+    assert [found.name for found in loss_without_accuracy.check(run)] == ["loss-without-accuracy"]
+    seldom_lower = [0.72414, 0.72414, 0.70690, 0.72414] * 5
+    assert loss_without_accuracy.check(a_run(loss=val + 0.1, val_loss=val, val_accuracy=seldom_lower, **FLAT))
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {"val_accuracy": [0.72414] * 20},
+        {"val_accuracy": [0.72414] * 20, "train/accuracy": np.linspace(0.45, 0.6, 20)},
+        {"val_accuracy": np.linspace(0.70001, 0.74003, 20), **FLAT},
+        {"val_accuracy": [0.72] * 20, **FLAT},
+        {"val_accuracy": [0.72414] * 20, "val_auc": np.linspace(0.6, 0.8, 20), **FLAT},
+    ],
+    ids=["no training accuracy", "training gains", "validation gains", "two digits", "another score gains"],
+)
+def test_stays_silent_where_something_else_may_explain_it(metrics):
+    val = curve(0.52, 0.45, n=20, time=0.1, noise=0.001)
+    assert loss_without_accuracy.check(a_run(loss=val + 0.1, val_loss=val, **metrics)) == []

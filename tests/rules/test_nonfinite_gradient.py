@@ -66,3 +66,16 @@ def test_warns_when_a_large_share_of_the_steps_is_thrown_away():
     [found] = nonfinite_gradient.check(a_run(loss=2.0, grad_norm=norms))
     assert found.severity == Severity.WARNING
     assert "34 %" in found.message or "33 %" in found.message
+
+
+def test_speaks_when_a_twentieth_of_the_steps_is_thrown_away_to_the_end():
+    norms = np.where(np.arange(400) % 16 == 9, INF, 1.0)
+    [found] = nonfinite_gradient.check(a_run(loss=2.0, grad_norm=norms))
+    assert found.severity == Severity.WARNING
+
+
+def test_stays_silent_when_a_scaler_looks_for_its_scale_only_at_first():
+    norms = np.ones(400)
+    norms[:30] = INF
+    norms[200] = INF
+    assert nonfinite_gradient.check(a_run(loss=2.0, grad_norm=norms)) == []

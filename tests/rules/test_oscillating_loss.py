@@ -124,3 +124,16 @@ def test_noise_of_both_losses_that_has_nothing_in_common_is_no_oscillation(seed)
     level = 4.1 + 2.8 * np.exp(-time / 20)
     train = level * rng.choice([0.8, 1.0, 1.25], 300)
     assert oscillating_loss.check(a_run(loss=train, val_loss=1.2 * level * np.exp(0.12 * rng.normal(size=300)))) == []
+
+
+def test_speaks_of_a_cycle_in_a_run_of_sixty_epochs():
+    square = 1.0 + 0.4 * np.sign(np.sin(2 * np.pi * (np.arange(60) + 0.5) / 6))
+    noise = 0.03 * np.random.default_rng(3).normal(size=60)
+    [found] = oscillating_loss.check(a_run(loss=square + noise))
+    assert "every 6 readings" in found.message
+
+
+def test_stays_silent_on_the_noise_of_a_short_run():
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(size=60)
+        assert oscillating_loss.check(a_run(loss=1.0 + 0.9 * np.exp(-np.arange(60) / 10) + 0.1 * noise)) == []

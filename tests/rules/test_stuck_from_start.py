@@ -138,3 +138,15 @@ def test_a_score_that_rises_below_that_of_a_blind_guess_is_no_progress(last, sil
     flat = 6.5e-4 * (1 + 0.05 * np.random.default_rng(0).standard_normal(400))
     run = a_run(loss=flat, val_r2=np.linspace(-0.03, last, 12))
     assert (stuck_from_start.check(run) == []) is silent
+
+
+def test_a_word_error_rate_that_stays_at_one_is_a_sign_of_ignorance():
+    run = a_run(loss=[5.06, 5.08, 5.1, 5.07] * 40, val_wer=[1.0] * 8)
+    [found] = stuck_from_start.check(run)
+    assert found.severity == Severity.WARNING
+    assert "val/wer never below 1" in found.message
+
+
+def test_a_word_error_rate_that_is_low_is_none():
+    run = a_run(loss=[0.506, 0.508, 0.51, 0.507] * 40, val_wer=[0.2] * 8)
+    assert all(found.severity == Severity.NOTE for found in stuck_from_start.check(run))

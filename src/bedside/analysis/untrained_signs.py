@@ -15,12 +15,16 @@ from bedside.analysis.schedule import schedule_is_over
 from bedside.analysis.statistics import outline
 from bedside.record.metric_direction import full_score, goes_up
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.wording import number
 
 EPOCHS = 3.0  # passes over the data: memorising begins in the second, so a loss that did not move by then is stuck
 ACCURACY = 0.1  # a model that is right less often than this after training knows next to nothing
 LEARNING_RATE = 1e-7  # ten times below the lowest that published recipes use
 UNTRAINED = 4.0  # nats: a model that is trained on, and may well stay where it was, begins below (language: 3.5)
+PERPLEXITY = frozenset("ppl perplexity".split())
+NO_WORDS = 6.5  # nats per word: the frequencies of words alone bring a model to 6 or 7 within some hundred steps
+LONG = 1000  # steps: a warm-up may move little before
 LEARNED = 0.05  # of its start: a loss that came down so far has learned what it asks for
 UPDATE = 1e-7  # of a weight per step: a hundred thousand such steps change it by one percent
 EVALUATIONS = 8  # that make a habit: of fewer, a half may repeat by chance
@@ -28,6 +32,7 @@ SAME_ANSWER = 0.4  # of the evaluations share one accuracy to the last digit: of
 ALWAYS = 0.9  # of the evaluations, from the very first on: no network that learns anything stays there
 NEARLY_ALL = 0.98  # of all answers: whoever is always right on a few dozen examples repeats himself, too
 FEW_RIGHT = 0.5  # of all answers: above it an accuracy may rest, and repeat, because the task is done
+ERRORS = frozenset("wer cer".split())  # of words and characters: shares of what should have been said
 BLIND = 0.06  # of a full score, either side of what a blind guess has: what a few hundred examples scatter by
 # How sure each sign makes us, from a level that is known to a mere habit: a loss may be new data, a rate a warm-up.
 KNOWN_LEVEL, CONFIRMED_LEVEL, FAMILIAR_LEVEL = 0.95, 0.85, 0.8  # by settings, by an accuracy too, by the value alone
@@ -64,9 +69,16 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     passes = epochs(run)
     if passes >= EPOCHS:
         signs.append(Sign(f"after {number(passes)} epochs", MANY_EPOCHS))
+    if _in_words(run) and now >= NO_WORDS and run.axis == "step" and run.steps >= LONG:
+        signs.append(Sign(f"a perplexity of {number(math.exp(min(now, 700.0)))}", MANY_EPOCHS))
     if schedule_is_over(run) and now >= UNTRAINED:
         signs.append(Sign("though its learning rate went all the way up and down", WHOLE_SCHEDULE))
     return sorted(signs, key=lambda sign: -sign.sure)
+
+
+def _in_words(run: Run) -> bool:
+    """Whether a perplexity was logged, so that the loss is nats per word or per piece of one."""
+    return any(PERPLEXITY & set(re.split(r"[^a-z0-9]+", vital.lower())) for vital in run.vitals)
 
 
 def low_metric(run: Run, most: float = ACCURACY) -> str:
@@ -75,12 +87,21 @@ def low_metric(run: Run, most: float = ACCURACY) -> str:
     curve = training_loss(run).finite()
     if len(curve) and outline(curve).now < LEARNED * outline(curve).start:
         return ""
-    risen = [each.finite() for each in validation_metrics(run) if goes_up(each.vital) and each.finite()]
+    measured = [each.finite() for each in validation_metrics(run) if each.finite()]
+    risen = [each for each in measured if goes_up(each.vital)]
     highest = [(each, float(each.values.max())) for each in risen if float(each.values.min()) >= 0]
+    errors = [each for each in measured if ERRORS & set(re.split(r"[^a-z0-9]+", each.vital.lower()))]
+    if not highest and errors and all(float(each.values.min()) >= (1 - most) * _all(each) for each in errors):
+        return f"{errors[0].key} never below {number(float(errors[0].values.min()))}"
     shares = [(high / (full_score(each.vital, high) or 1.0), each.key, high) for each, high in highest]
     if not shares or max(shares)[0] >= most:
         return ""
     return f"{max(shares)[1]} never above {number(max(shares)[2])}"
+
+
+def _all(errors: Series) -> float:
+    """What an error rate is when every answer is wrong: 1, or 100 percent."""
+    return 100.0 if float(errors.values.min()) > 2 else 1.0  # word error rates may exceed 1
 
 
 def blind_score(run: Run) -> str:
@@ -104,7 +125,8 @@ def one_answer(run: Run) -> str:
         rose = float(np.median(series.values[-third:])) > float(np.median(series.values[:third]))
         if len(series) < EVALUATIONS or often < SAME_ANSWER * len(series) or rose:
             continue
-        if usual > 0 and float(values.max()) < FEW_RIGHT:
+        always = often >= ALWAYS * len(series)  # of two balanced classes one: exactly a half, again and again
+        if usual > 0 and (float(values.max()) < FEW_RIGHT or (always and usual == FEW_RIGHT == float(values.max()))):
             return f"{series.key} exactly {number(usual)} at {often} of {len(series)} evaluations"
     return ""
 

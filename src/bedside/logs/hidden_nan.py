@@ -3,7 +3,8 @@
 An evaluation writes its loss, its metrics and its bookkeeping in one row. Where the bookkeeping is there and the loss
 is not, the loss was NaN; what may be NaN together with it (other losses, norms, metrics) bears witness only where
 there is nothing else. Where a row has nothing but its step, everything it held was NaN. A column that is written less
-often than its neighbours is only sparse.
+often than its neighbours is only sparse; and one that ends while a loss of the other split goes on changing was no
+longer written: weights that are NaN give no finite loss on any data.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ SIBLINGS_FILLED = 0.5  # of the columns that always came along: fewer, and the r
 LONE_BLANKS = 0.1  # of its readings: a loss that is blank more often is logged sparsely, not NaN
 MAX_LOSSES = 100  # losses in one table that are looked at: each is compared with every column
 BEFORE = 2  # complete rows before the first blank: one alone cannot show that the columns belong together...
+ALIVE = 5  # finite readings of another loss, most of them new: a mean over an epoch holds one that is old
 DENSE = 0.9  # of the other cells: ...unless every row of the table is of one kind, and it is blank to the end
 MAY_BE_NAN = ("loss", "metric", "grad_norm", "grad_norm_clipped", "param_norm")  # kinds that go together
 
@@ -51,13 +53,33 @@ def recover_nans(log: Log, names: Sequence[str], columns: Sequence[Numbers], dam
         near = [j for j, name in enumerate(names) if name in log.columns and _beside(name, names[i])]
         rows = [r for r in hidden_nans(filled, i, near, steady) if steps[r] is not None and r not in damaged]
         column = log.columns.get(names[i])
-        if not rows or column is None:
+        if not rows or column is None or (_to_the_end(filled[i], rows) and _network_lives(names, columns, i, rows)):
             continue
         for row in rows:
             column.append(steps[row] or 0.0, float("nan"), row)
         found.append(f"{len(rows)} of {names[i]}")
     if found:
         log.note(f"Blank cells beside filled siblings were read as NaN: {', '.join(found)}.")
+
+
+def _to_the_end(filled: NDArray[np.bool_], rows: Sequence[int]) -> bool:
+    """Whether all the blanks come after the last reading."""
+    return not filled[rows[0] :].any()
+
+
+def _network_lives(names: Sequence[str], columns: Sequence[Numbers], loss: int, rows: Sequence[int]) -> bool:
+    """Whether a loss on other data was finite, and changed, at `ALIVE` or more of these rows."""
+    mine = read_name(names[loss])
+    if mine.kind != "loss":
+        return False
+    for name, column in zip(names, columns, strict=True):
+        its = read_name(name)
+        if its.kind == "loss" and (its.split or "train") != (mine.split or "train"):
+            late = column[list(rows)]
+            late = late[np.isfinite(late) & ~is_missing(late)]
+            if len(late) >= ALIVE and len(np.unique(late)) > len(late) / 2:
+                return True
+    return False
 
 
 def recover_nones(log: Log) -> None:

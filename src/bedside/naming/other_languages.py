@@ -1,10 +1,12 @@
-"""What columns are called where people do not write English, but German, French, Spanish, Portuguese, Italian, Dutch or
-Chinese.
+"""What columns are called where people do not write English, but German, French, Spanish, Portuguese, Italian, Dutch,
+Polish, Turkish, Russian, Chinese, Japanese or Korean.
 
 >>> in_english(["trainingsverlust"]), in_english(["époque"]), in_english(["train", "loss"])
 (['train', 'loss'], ['epoch'], ['train', 'loss'])
 >>> in_english(["taux", "d'apprentissage"]), in_english(["pérdida", "de", "validación"])
 (['learning', 'rate'], ['loss', 'val'])
+>>> in_english(["потери", "на", "обучении"]), in_english(["검증", "손실"])
+(['loss', 'train'], ['val', 'loss'])
 """
 
 from __future__ import annotations
@@ -41,16 +43,19 @@ train accuracy: 训练准确率 训练精度 训练集准确率
 val accuracy: 验证准确率 验证精度 验证集准确率
 test accuracy: 测试准确率 测试精度 测试集准确率
 learning rate: 学习率
+epoch: эпоха эпохи эпох epoka epoki エポック 에포크 에폭
+step: шаг шага итерация итерации krok 스텝
+loss: потеря потери лосс strata straty kayıp kaybı 손실 ロス
+train: обучение обучении обучения обучающая тренировка тренировочный тренировочная uczenie trening eğitim 訓練 훈련 학습
+val: валидация валидации валидационный валидационная walidacja walidacji doğrulama 検証 검증
+test: тест тесте тестовый тестовая 테스트 テスト
+accuracy: точность dokładność doğruluk doğruluğu akurasi 정확도
+train loss: 訓練損失 学習損失 훈련손실 학습손실
+val loss: 検証損失 검증손실
+learning rate: скорость_обучения 学習率 학습률
 time: zeit dauer temps duree tiempo tempo duracion duracao durata tijd
 """
-_ENGLISH = {
-    foreign: english.split()
-    for line in _TABLE.strip().split("\n")
-    for english, names in [line.split(": ")]
-    for foreign in names.split()
-}
-_FIRST_OF_TWO = frozenset(name.partition("_")[0] for name in _ENGLISH if "_" in name)
-_LITTLE = frozenset("de del della des di do da du d l la le el il van der".split())  # taux d'apprentissage
+_LITTLE = frozenset("de del della des di do da du d l la le el il van der на по для".split())  # taux d'apprentissage
 
 
 def in_english(words: Sequence[str]) -> list[str]:
@@ -74,3 +79,12 @@ def _without_accents(word: str) -> str:
         word = "".join(each for each in plain if not unicodedata.combining(each))
     article, apostrophe, rest = word.partition("'")
     return rest if apostrophe and article in _LITTLE and rest else word
+
+
+_ENGLISH = {
+    _without_accents(foreign): english.split()
+    for line in _TABLE.strip().split("\n")
+    for english, names in [line.split(": ")]
+    for foreign in names.split()
+}
+_FIRST_OF_TWO = frozenset(name.partition("_")[0] for name in _ENGLISH if "_" in name)

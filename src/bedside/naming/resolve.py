@@ -29,7 +29,9 @@ def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]
 
     `sets` are evaluation sets that the log declares.
     """
-    found = _with_evaluation_sets({name: read_name(name) for name in names}, sets)
+    names = list(names)
+    short = _short_splits(names)
+    found = _with_evaluation_sets({name: read_name(short.get(name, name)) for name in names}, sets)
     measured = [each for each in found.values() if each.kind in MEASURED]
     evaluated = {each.metric for each in measured if each.split in ("val", "test")}
     bare_loss = any(each.kind == "loss" and not each.split for each in measured)
@@ -40,6 +42,21 @@ def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]
         if each.kind == "metric" and each.bare and each.metric not in evaluated:
             found[name] = replace(each, split=split)
     return found
+
+
+def _short_splits(names: Collection[str]) -> dict[str, str]:
+    """`t_loss` beside `v_loss` is the training's, unless both are parts of a `loss`; alone it may be anything."""
+    lower = {name.lower() for name in names}
+    if not {"t_loss", "v_loss"} <= lower or any(
+        read_name(name).kind == "loss" and read_name(name).rank == 0 for name in names
+    ):
+        return {}
+    found = [(name, name.partition("_")) for name in names]
+    return {
+        name: f"{'train' if letter in 'tT' else 'val'}_{rest}"
+        for name, (letter, joint, rest) in found
+        if joint and letter.lower() in ("t", "v")
+    }
 
 
 def _with_evaluation_sets(found: dict[str, Name], declared: Collection[str]) -> dict[str, Name]:

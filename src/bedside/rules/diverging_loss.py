@@ -16,8 +16,9 @@ progress (on the logarithm of a positive loss) is enough if the loss is worse th
 loss by less than `felt` of its best is not a divergence, however little was won before. A rise `as_large` as others
 from which the loss came back (`again`) is one more of its swings. Without progress to lose, a positive loss must have
 `doubled`, and any other must rise by `far` times its noise. Logs with evaluations only are judged by their validation
-loss; surrogate losses of policy optimisation are not judged, nor a training loss during whose rise every validation
-loss went on falling.
+loss; where these are `few`, each must be worse than the one before, and the last `fold` times the first. Surrogate
+losses of policy optimisation are not judged, nor a training loss during whose rise every validation loss went on
+falling.
 
 ## When it is wrong
 A loss whose definition changed on the way (a term switched on, harder data); the finding names the step to compare.
@@ -46,7 +47,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.held_out_since import held_out_went_on
-from bedside.analysis.losses import called, is_surrogate, loss_to_fall, rewards, validation_metrics
+from bedside.analysis.losses import (
+    called,
+    is_surrogate,
+    loss_to_fall,
+    meant_to_fall,
+    rewards,
+    validation_losses,
+    validation_metrics,
+)
 from bedside.analysis.statistics import Outline, how_sure, lowest_reading, outline, sways
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -69,6 +78,8 @@ class Limits:
     far: float = 20.0  # σ of one reading, without progress and without a natural zero: four times `noise`
     felt: float = 0.05  # of the best: batches of different difficulty make as much, see stalled-loss
     fewest: int = 6  # readings: three to know a level, three to know another
+    few: int = 4  # evaluations, each worse than the one before: by chance once in 24 times, and never by
+    fold: float = 4.0  # times the first: an untrained network is not that much better than a trained one
     again: int = 2  # earlier rises as large that it came back from: once may have been a spike
     as_large: float = 0.75  # of this rise: swings of one kind differ by that
     exploded: float = 30.0  # times the first quarter: agents that learn have errors that grow tenfold, with the rewards
@@ -79,6 +90,9 @@ class Limits:
 def diverging_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if (without_rewards := _values_explode(run, limits)) is not None:
         yield without_rewards
+        return
+    if (at_once := _from_the_first(run, limits)) is not None:
+        yield at_once
         return
     series = loss_to_fall(run, limits.fewest)
     positive = float(series.values.min()) > 0
@@ -155,6 +169,26 @@ def _values_explode(run: Run, limits: Limits) -> Finding | None:
             lower_learning_rate(run, first),
         ],
     )
+
+
+def _from_the_first(run: Run, limits: Limits) -> Finding | None:
+    """Evaluations, too few for a curve, each of which is worse than the one before."""
+    losses = [each.finite() for each in validation_losses(run) if limits.few <= len(each.finite()) < limits.fewest]
+    for series in losses if meant_to_fall(run) else []:
+        values = series.values
+        if float(values[0]) > 0 and (np.diff(values) > 0).all() and values[-1] >= limits.fold * values[0]:
+            return diverging_loss.finding(
+                f"The {called(series)} rises from the first evaluation on: from {number(float(values[0]))} to "
+                f"{number(series.last)} in {len(series)} evaluations.",
+                first_step=series.first_step,
+                last_step=series.last_step,
+                confidence=0.7,
+                evidence={"start": float(values[0]), "best": float(values[0]), "now": series.last},
+                series=[series.key, "lr"],
+                could_also_be=["a training set that is learned by heart: compare the training loss."],
+                try_=[lower_learning_rate(run, series.first_step)],
+            )
+    return None
 
 
 def _onset(curve: Outline, limits: Limits) -> int | None:

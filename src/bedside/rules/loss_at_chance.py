@@ -170,7 +170,16 @@ def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
     if classes and curve.best >= (1 - limits.lower) * math.log(classes):
         level = f"the level of a blind guess among {classes:,} classes (ln {classes:,} = {math.log(classes):.3f})"
         said = f"{level}, and {right[0].key} is {number(usual)}"
-    elif same and now >= -math.log(usual) and not trend(late).falling and curve.best > (1 - limits.better) * now:
+    elif (
+        same
+        and now >= -math.log(usual)
+        and not trend(late).falling
+        and curve.best
+        > min(
+            (1 - limits.better) * now,
+            -math.log(usual),  # restless, and still never better than a guess
+        )
+    ):
         said = f"{same}: whatever it is asked, the network gives the same answer"
     else:
         return

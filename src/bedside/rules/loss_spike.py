@@ -18,7 +18,8 @@ reading must be `untrained` times worse than an untrained network besides, other
 steps do not count, nor what begins where the run was resumed or the learning rate was raised. Leaps of a `young` run
 that went no higher than `untrained` says are a note where the loss has more than `halved` since. A curve with more than
 `rare` of its readings far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and
-readings that are `untrained` times worse than an untrained network came `often` since.
+readings that are `untrained` times worse than an untrained network came `often` since. Among fewer than `fewest`
+readings only one counts that is `beyond` all that the others differ by, and their level.
 
 ## When it is wrong
 Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
@@ -53,6 +54,7 @@ from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.statistics import Spike, how_sure, in_blocks, mad, outline, spikes
 from bedside.analysis.statistics.outline import PLACES, running_median
 from bedside.analysis.statistics.spikes import NEIGHBOURS
+from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
@@ -65,6 +67,8 @@ MOMENT = 2  # steps either side of a resume
 
 @dataclass(frozen=True)
 class Limits:
+    some: int = 6  # readings: two before, one far out, and the rest to have come back
+    beyond: float = 100.0  # times all that the other readings differ by: no noise that they show has such a tail
     fewest: int = 40  # readings: twice the neighbourhood that tells what is usual
     share: float = 1.0  # of the progress and of the level: all that was won is gone for a moment, and the loss doubled
     part: float = 0.2  # of the progress: as high as a leap from 3.3 to 5 of a language model that began at 11
@@ -84,7 +88,12 @@ class Limits:
 
 @rule("LOS107", severity=Severity.WARNING, needs=[], limits=Limits())
 def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = training_loss_to_fall(run, limits.fewest)
+    series = training_loss_to_fall(run, limits.some)
+    if len(series) < limits.fewest:
+        if not (lone := _beyond_all(run, series, limits)):
+            raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+        yield lone
+        return
     found = _leaps(run, series, limits) or _leaps(run, _coarse(series), limits)
     shares = [_share(series, spike) for _, spike in found]
     counted = [pair for pair, share in zip(found, shares, strict=True) if share >= limits.part]
@@ -130,6 +139,31 @@ def loss_spike(run: Run, limits: Limits) -> Iterator[Finding]:
             clip_gradient(run, at=2 * run.series("grad_norm").median()) if run.has("grad_norm") else "",
             lower_learning_rate(run, step, by=2),
         ],
+    )
+
+
+def _beyond_all(run: Run, series: Series, limits: Limits) -> Finding | None:
+    """In a log of few readings: one that leaves all others so far behind that no usual deviation need be known."""
+    peak = int(np.argmax(series.values))
+    others = np.delete(series.values, peak)
+    before, after = series.values[:peak], series.values[peak + 1 :]
+    if min(len(before), len(after)) < MOMENT or _near_change(run, int(series.steps[peak])):
+        return None
+    spread, level = float(np.ptp(others)), float(np.median(before))
+    height = float(series.values[peak]) - level
+    if height <= limits.beyond * max(spread, abs(level)):
+        return None
+    step = int(series.steps[peak])
+    return loss_spike.finding(
+        f"The loss leapt from {number(level)} to {number(float(series.values[peak]))} at {moment(run, step)} and was "
+        "back after 1 reading.",
+        first_step=step,
+        last_step=step,
+        confidence=0.7,
+        evidence={"spikes": 1, "level": level, "peak": float(series.values[peak]), "readings": 1},
+        series=[series.key, "grad_norm", "lr"],
+        could_also_be=["a batch of strange or broken data: run the batch of that step through the last checkpoint."],
+        try_=[f"Look at the batch of {moment(run, step)}, and skip it if it is broken.", clip_gradient(run)],
     )
 
 

@@ -16,7 +16,9 @@ all answers around their middle, or what `examples` answers scatter by (`scatter
 of `wobble` from the first third to the last; their middle is above `rare` and below `poor`, since strict scores begin
 at zero and surer answers alone lower the loss of a good network. Or, however they wobble, they are those of a guess:
 usually 1/K, where the first losses are within `near_guess` of ln K, never luckier than the best of many evaluations of
-`few_examples`, and no better at the end. The training loss and training accuracies are judged in the same way. Strict
+`few_examples`, and no better at the end. The training loss and training accuracies are judged in the same way. Beside a
+training accuracy that gained less than `gain`, a validation accuracy that has one value in `mostly` of `habit` or more
+evaluations, and never a better one, is enough, however little the loss fell. Strict
 scores (mAP, exact match) begin at zero; where several are logged (or one that cannot be an exact match, and the
 validation loss fell by `far` as well) and all of them are below `none` of a full score after `zeros` evaluations (or at
 nothing after `all_zero`), beside a training loss that fell by `far`, no answer counts.
@@ -56,7 +58,7 @@ import numpy as np
 from bedside.analysis.accuracy_and_loss import accuracies, is_accuracy, most_wrong
 from bedside.analysis.chance_levels import chance_level, known_chance
 from bedside.analysis.losses import meant_to_fall, training_loss, validation_losses, validation_metrics
-from bedside.analysis.statistics import how_sure, outline, trend
+from bedside.analysis.statistics import how_sure, outline, significant_digits, trend
 from bedside.analysis.statistics.outline import Outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -92,6 +94,9 @@ class Limits:
     few_examples: int = 300  # a small held-out set, whose best of many evaluations is...
     chances: float = 4.0  # ...σ above the usual one, once in a few hundred evaluations, and
     lucky: float = 0.06  # of all answers at most, as for guesses elsewhere
+    habit: int = 8  # evaluations: of fewer, most may agree by chance
+    mostly: float = 0.7  # of the evaluations: of a network that changes a tenth agree to the last digit
+    gain: float = 0.02  # of all answers, from the first third to the last: a network that learns at all gains more
     near_guess: float = 0.2  # of ln K, either side: a first loss, after some steps or an untrained head
     began: float = 0.7  # of a blind guess: mean binary and focal losses begin far below, unless there are two classes
 
@@ -120,6 +125,8 @@ def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
         failing = failing or (
             _guessing(run, series, far, limits) and not any(trend(metric).rising for metric in beside)
         )
+        fallen = fell >= limits.noise * curve.noise and curve.start > 0
+        failing = failing or (fallen and low and _same_answers(run, series, beside, limits))
         if not unmoved and not failing:
             continue
         metric = beside[0]
@@ -234,6 +241,35 @@ def _guessing(run: Run, series: Series, far: bool, limits: Limits) -> bool:
         if not 0 < usual <= limits.poor or float(each.values.max()) > usual + luck or learns:
             return False
         if min(abs(loss + math.log(usual)) for loss in losses) > limits.near_guess * -math.log(usual):
+            return False
+    return True
+
+
+def _same_answers(run: Run, series: Series, beside: Sequence[Series], limits: Limits) -> bool:
+    """The held-out accuracy was never above the value that it mostly has, and training accuracy gained nothing.
+
+    Two sets of examples say so, which makes up for a loss that fell by little.
+    """
+    trained = [each for each in accuracies(run, "train") if len(each) >= limits.habit]
+    held_out = [each for each in beside if is_accuracy(each.vital)]
+    others = [each for each in beside if not is_accuracy(each.vital)]
+    if (
+        series.vital == "loss"
+        or not trained
+        or not held_out
+        or not all(_unmoved(each, False, limits) for each in others)
+    ):
+        return False
+    for each in held_out:
+        values, counts = np.unique(each.values, return_counts=True)
+        usual, often = float(values[int(np.argmax(counts))]), int(counts.max())
+        digits = max(significant_digits(value) for value in values.tolist())
+        if len(each) < limits.habit or often < limits.mostly * len(each) or usual < float(values[-1]) or digits < 3:
+            return False
+    for each in trained:
+        third = max(1, len(each) // 3)
+        gained = float(np.median(each.values[-third:]) - np.median(each.values[:third]))
+        if gained >= limits.gain or float(np.median(each.values)) > limits.saturated:
             return False
     return True
 

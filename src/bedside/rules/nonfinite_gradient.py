@@ -10,7 +10,8 @@ One update with a NaN gradient makes the weights NaN, and NaN weights never reco
 A finite gradient afterwards proves that the bad step was not applied (a loss scaler or a guard skipped it), so only
 the readings up to the end count. One bad reading at the very end is believed when the loss is not finite either, or
 when nothing shows that steps are skipped on purpose. Skipped steps that recover are how a loss scaler works,
-unless so many are thrown away that the run pays for it (`wasted`).
+unless so many are thrown away that the run pays for it (`wasted`), or `often` after the first
+`fewest` readings, to the end.
 
 ## When it is wrong
 A log that ends on a step which a scaler was about to skip.
@@ -53,6 +54,8 @@ from bedside.wording import listed, number, percent
 class Limits:
     wasted: float = 0.2  # of the readings: a scaler at its limit skips one step in 2000, PyTorch's growth interval
     halvings: int = 16  # skips in a row that a scaler needs to come from its first scale, 65536, down to 1
+    often: float = 0.05  # of the readings, in both halves of what comes after: a hundred times what a scaler skips
+    settled: int = 100  # readings after the `fewest`: five bad ones of them are no chance
     fewest: int = 50  # readings before a share is judged, well above those first halvings
     grew: float = 10.0  # last finite norms over the usual: overflow by growth, not out of the blue
 
@@ -66,8 +69,15 @@ def nonfinite_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
     to_the_end = _streak_at_the_end(bad)
     if to_the_end and _believed(run, norms, to_the_end, limits):
         yield _ended(run, norms, to_the_end, limits)
-    elif len(norms) >= limits.fewest and bad.mean() >= limits.wasted:
+    elif len(norms) >= limits.fewest and (bad.mean() >= limits.wasted or _often(bad, limits)):
         yield _wasted(run, norms, bad)
+
+
+def _often(bad: NDArray[np.bool_], limits: Limits) -> bool:
+    """Whether steps are thrown away all the time, though a scaler has long found its scale."""
+    rest = bad[limits.fewest :]
+    halves = np.array_split(rest, 2)
+    return len(rest) >= limits.settled and all(float(half.mean()) >= limits.often for half in halves)
 
 
 def _streak_at_the_end(bad: NDArray[np.bool_]) -> int:

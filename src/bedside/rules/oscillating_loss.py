@@ -14,7 +14,8 @@ and rises to `high` of its progress at least `times` times, and that is `noise` 
 that wanders around the level it began at does not count: nearly all of it must be below its start. In bounces: over the
 second half, successive changes are opposed (lag-one autocorrelation below `opposed`, where batch noise has −0.5) and as
 large as `bounce` of the progress. In cycles: the second half or the last quarter swings to and fro at a period of its
-own (its autocorrelation is negative half a period away and positive a whole one away, which that of noise is not), by
+own (its autocorrelation is negative half a period away and positive a whole one away, which that of noise is not; of a
+short run the whole), by
 `cycle` of the progress and `high_over` of its lower level (or by `tenth` of the progress and `far` over that level),
 without falling by `gained` all the while. In company: after the first quarter the validation loss, which knows no batch
 noise, went up by `sway` of what it had won (and by `loud` times its noise) and down again at least twice, without
@@ -48,6 +49,7 @@ import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, noise_level, outline, sways, swings, trend
+from bedside.analysis.statistics.cycles import MIN_READINGS
 from bedside.analysis.statistics.outline import WINDOW
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
@@ -146,7 +148,9 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _cycles(series: Series, curve: Outline, limits: Limits) -> tuple[int, Cycle] | None:
     """Since when the loss swings at a period of its own, and how; None if it does not, or not by much."""
-    for share in (2, 4):
+    # Half of a short run is too short for a cycle to be seen, so the whole of it is looked at.
+    shares = (2, 4) if len(series) >= 2 * MIN_READINGS else (1,)
+    for share in shares:
         late = series.values[-(len(series) // share) :]
         found = cycle(late)
         level = float(np.percentile(late, 10))

@@ -479,3 +479,69 @@ def test_epochs_that_are_numbered_in_other_ways(line):
 def test_an_evaluation_that_names_the_best_is_one_though_its_value_came_before(line):
     run = run_of(*"\n".join(line.format(n) for n in range(1, 7)).splitlines())
     assert curve(run.series("val/accuracy")) == dict.fromkeys(range(1, 7), 0.85)
+
+
+def test_steps_and_losses_that_are_joined_to_their_names():
+    run = run_of("step_100:\tloss_-4.5", "step_120:\tloss_4191.25", "step_140:\tloss_nan")
+    assert run.loss.steps.tolist() == [100, 120, 140]
+    assert run.loss.values[:2].tolist() == [-4.5, 4191.25]
+
+
+def test_names_that_end_in_a_number_stay_whole():
+    run = run_of(*[f"step_{n}: loss_1: {2 - 0.1 * n:.2f}, loss_2: 0.5" for n in range(1, 8)])
+    assert not run.has("loss") or run.loss.values[0] != 1.0
+
+
+def test_a_table_whose_first_two_heads_are_one_space_apart():
+    run = run_of(
+        " epoch train_loss   val_loss", *[f"{n:6d} {2 - 0.1 * n:10.4f} {2.5 - 0.1 * n:10.4f}" for n in (1, 2, 3)]
+    )
+    assert curve(run.loss) == {1: 1.9, 2: 1.8, 3: 1.7}
+    assert curve(run.series("val/loss")) == {1: 2.4, 2: 2.3, 3: 2.2}
+
+
+def test_bare_splits_that_fall_are_losses():
+    run = run_of(*[f"Iter {50 * n}: train={2.5 - 0.2 * n:.2f}  val={2.6 - 0.1 * n:.2f}" for n in range(8)])
+    assert curve(run.loss)[350] == 1.1
+    assert curve(run.series("val/loss"))[350] == 1.9
+
+
+def test_bare_splits_that_rise_beside_no_loss_are_left_alone():
+    run = run_of(*[f"Iter {50 * n}: acc 0.5 train={0.2 + 0.05 * n:.2f}  val={0.2 + 0.04 * n:.2f}" for n in range(8)])
+    assert not run.has("val/loss")
+
+
+def _bars(lengths):
+    for n, length in enumerate(lengths):
+        if n % 2 == 0:
+            yield f"Epoch: {n // 2}"
+        scores = f"Loss: {2 - 0.1 * n:.2f} | Acc: {40 + n}.0% ({40 + n}/100)"
+        yield f" [====>]  Step: 21ms | Tot: 9s | {scores} {length}/{length}"
+
+
+def test_bars_of_two_lengths_that_take_turns_are_training_and_evaluation():
+    run = run_of(*_bars([391, 100] * 5))
+    assert run.loss.values.tolist() == pytest.approx([2.0, 1.8, 1.6, 1.4, 1.2])
+    assert run.series("val/loss").values.tolist() == pytest.approx([1.9, 1.7, 1.5, 1.3, 1.1])
+    assert run.series("val/accuracy").values[0] == pytest.approx(0.41)
+
+
+def test_a_bar_whose_length_changes_once_is_still_of_the_training():
+    run = run_of(*_bars([391, 391, 391, 391, 196, 196, 196, 196]))
+    assert not run.matching("val/")
+    assert run.loss.values[-1] == pytest.approx(1.3)
+
+
+def test_scores_on_the_console_of_yolo():
+    heads = "      Epoch   gpu_mem       box       obj       cls    labels  img_size"
+    scores = "   Class     Images     Labels          P          R     mAP@.5 mAP@.5:.95: 100%|##| 10/10 [00:01<00:00]"
+    lines = []
+    for n in range(4):
+        lines += [
+            heads,
+            f"     {n}/99     2.64G   0.1{n}   0.05   0.01        24       640: 100%|##| 100/100 [00:15<00:00]",
+        ]
+        lines += [scores, f"     all        140        300      0.5      0.4      0.{n + 1}      0.3"]
+    run = run_of(*lines)
+    assert run.series("val/map_50").values.tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert run.series("part/box_loss").values.tolist() == [0.10, 0.11, 0.12, 0.13]

@@ -55,11 +55,12 @@ _TOP = re.compile(
     r"(?i)\btop[ _-]?(?P<k>\d{1,2})(?:[ _-](?P<what>acc(?:uracy)?|err(?:or)?|prec(?:ision)?)\b|(?<=[ -]\d)(?=\s?[:=]))"
 )
 _CUT = re.compile(r"[,;，；|│\t{}()\[\]<>]|\s-\s|\s{2,}|(?<=[a-zA-Z]{5})\.\s|(?<=^s)\.\s|(?<=\ss)\.\s|^\.\s")
+TIMES = frozenset(("us", "ms", "s", "sec", "min"))
 _EDGES = " \t:：=\"'`*#>-~/+"
 NONE = frozenset({"None", "null"})
 MAX_NUMBERS_IN_A_LINE = 2_000
 _CLOSES = re.compile(r"\s?\)\s?[:=]")
-_AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter)$")
+_AT = re.compile(r"(?i)(.+?)\s(?:at|in|of|after|on|for)\s(epoch|step|iteration|iter|episode|round)$")
 _BAR_OF = re.compile(r"(?i)\b(steps?|iters?|iterations?|updates?)\s?:?\s{0,4};\s*$")  # `Steps:  10%|█  | 100/1000`
 _ALONE = re.compile(r"\](?!\[)")
 LEADING = "[]"  # the name of a number in brackets that a line begins with
@@ -93,10 +94,11 @@ class Found:
     inner: Found | None = None
     section: str = ""
     blank: bool = False  # `None` stands there
+    timed: bool = False  # `Step: 21ms` is how long it took
 
     @property
     def whole(self) -> bool:
-        return math.isfinite(self.value) and self.value == int(self.value) and self.value >= 0
+        return not self.timed and math.isfinite(self.value) and self.value == int(self.value) and self.value >= 0
 
 
 @dataclass
@@ -109,6 +111,7 @@ class Spot:
     percent: bool = False
     inner: Spot | None = None
     section: str = ""
+    timed: bool = False
 
     def read(self, line: str) -> Found:
         written = line[self.where].replace(",", "")
@@ -121,6 +124,7 @@ class Spot:
             float(line[self.total]) if self.total else None,
             self.inner.read(line) if self.inner else None,
             self.section,
+            timed=self.timed,
         )
 
 
@@ -183,7 +187,9 @@ def spots_in(line: str) -> list[Spot]:
         name = label[1] if label else name
         total = slice(*match.span("total")) if match["total"] else None
         kind = "special" if match["special"] else "ordinal" if match["of"] else "number"
-        each = Spot(name, slice(*match.span(kind)), total, (match["unit"] or "").strip() == "%", section=section)
+        unit = (match["unit"] or "").strip()
+        timed = unit in TIMES and total is None
+        each = Spot(name, slice(*match.span(kind)), total, unit == "%", section=section, timed=timed)
         if not name and found and _nests(line, found[-1], each, gap.strip(), end):
             if found[-1].inner is None:
                 found[-1].inner = each

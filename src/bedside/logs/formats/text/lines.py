@@ -26,6 +26,7 @@ from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
 from bedside.logs.formats.text.tables import row_of
 from bedside.logs.formats.text.unnamed_steps import with_names_in_front
+from bedside.logs.formats.text.yolo_console import with_yolo_scores
 from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
 from bedside.logs.numbers import number
@@ -34,6 +35,8 @@ from bedside.naming.metric_names import read_name
 
 MAX_LINE_LENGTH = 2**15  # characters that are looked at; nobody prints a longer record
 MAX_NAMES = 5_000
+OTHER_BAR = "other bar: "  # before the names of what stands in bars of another length
+TURNS = 2  # returns to the first length that make it a habit
 A_DUMP = 20  # numbers in a line that says config or Namespace: a printed configuration, not a record
 RECENT = 500  # readings among which a rounded one is looked for: a best is announced at once, or at the end
 MANY_DIGITS = 15  # of a number that nobody rounded
@@ -61,6 +64,7 @@ class _Reader:
         self.full = True  # no progress bar in the current line says that there is more to come
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
+        self.bars: list[float] = []  # the lengths of training's bars, as they took turns
 
     def read(self, text: str) -> None:
         self.line += 1
@@ -88,6 +92,7 @@ class _Reader:
                 return
         if shape.summary:
             return
+        other_bar = self._other_bar(found, shape.split)
         said = self.clock.read(found, evaluating=shape.split in ("val", "test"), trains=self.trains)
         if shape.split or said:  # a record of its own ends what the line before was about
             self.split = shape.split
@@ -96,7 +101,7 @@ class _Reader:
         for each in found:
             if each.name not in said and (each.section, each.name) not in read:  # again: an average of it
                 read.add((each.section, each.name))
-                self._metric(each)
+                self._metric(each, other_bar)
         if skipped:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
 
@@ -121,9 +126,21 @@ class _Reader:
             known.append(rounded or each.value in before.values)
         return bool(known) and all(known)
 
-    def _metric(self, each: Found) -> None:
+    def _other_bar(self, found: Sequence[Found], split: str) -> bool:
+        """Whether the line is another bar than that of the training, though it names the same things."""
+        bar = next((each.total for each in reversed(found) if not each.name and each.total), None)  # not 20000/50000
+        if bar is None or not self.trains or split or any(each.section for each in found):
+            return False
+        if self.bars[-1:] != [bar]:
+            self.bars.append(bar)
+        return bar != self.bars[0]
+
+    def _metric(self, each: Found, other_bar: bool = False) -> None:
         column = column_of(each.name, each.section, self.split)
         if column is None:
+            return
+        if other_bar and read_name(column.name).kind in ("loss", "metric"):
+            self._add(f"{OTHER_BAR}{column.name}", self.clock.step or 0.0, each.value, float(self.line))
             return
         step, line = self.clock.step, float(self.line)
         if each.blank:
@@ -182,6 +199,17 @@ class _Reader:
         if value is not None:
             self.log.add("loss_scale", at, value, float(self.line))
 
+    def _settle_bars(self) -> None:
+        """Bars of two lengths that take turns are training and evaluation; else the length has changed on the way."""
+        turns = sum(after == self.bars[0] for after in self.bars[1:])
+        for name in [name for name in self.log.columns if name.startswith(OTHER_BAR)]:
+            column, plain = self.log.columns.pop(name), name.removeprefix(OTHER_BAR)
+            if turns >= TURNS and len(set(self.bars)) == 2:
+                self.log.columns.setdefault(f"val/{read_name(plain).metric}", column)
+            else:
+                for step, value, order in zip(column.steps, column.values, column.order, strict=True):
+                    self.log.add(plain, step, value, order)
+
     def finish(self) -> Log:
         for name in list(self.carried):
             self._keep_carried(name)
@@ -192,6 +220,7 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
+        self._settle_bars()
         name_bare_splits(self.log)
         recover_nones(self.log)
         recover_filtered(self.log)
@@ -238,7 +267,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 def read_lines(lines: Iterable[str]) -> Log:
     reader = _Reader()
-    for line in in_one_line(with_names_in_front(with_points(lines))):
+    for line in in_one_line(with_names_in_front(with_yolo_scores(with_points(lines)))):
         reader.read(line)
     return reader.finish()
 

@@ -28,12 +28,16 @@ def header_in(line: str) -> list[str]:
     if len(line) > MAX_LINE_LENGTH:
         return []
     cells = _cells(line)
-    if len(cells) == 1 and all(map(_NAME.fullmatch, line.split())):
-        cells = line.split()  # `step loss val_loss`
+    if all(map(_NAME.fullmatch, line.split())) and not any(_is_clock(cell) for cell in cells):
+        cells = line.split()  # `step loss val_loss`, ` epoch train_loss   val_loss`
     names = [SHORT.get(name.lower(), name) for name in cells]
-    if not 2 <= len(names) <= MAX_COLUMNS or not any(name.lower() in (*STEPS, *EPOCHS) for name in names):
+    if not 2 <= len(names) <= MAX_COLUMNS or not any(map(_is_clock, names)):
         return []
     return _told_apart(names) if any(read_name(name).kind in ("loss", "metric") for name in names) else []
+
+
+def _is_clock(name: str) -> bool:
+    return SHORT.get(name.lower(), name.lower()) in (*STEPS, *EPOCHS)
 
 
 def _told_apart(names: list[str]) -> list[str]:
@@ -51,7 +55,7 @@ def row_of(line: str, header: Sequence[str]) -> list[Found]:
     if not header or len(line) > MAX_LINE_LENGTH:
         return []
     cells = _cells(uncoloured(line))[: len(header)]
-    if len(cells) == 1:
+    if len(cells) == 1 or (len(cells) < len(header) and not _CELLS.search(line.strip().replace("  ", " "))):
         cells = line.split()
     if len(cells) != len(header) or any(cell[0].isalpha() and cell.lower() not in ("nan", "inf") for cell in cells):
         return []

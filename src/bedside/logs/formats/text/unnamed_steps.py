@@ -7,6 +7,8 @@ colon is otherwise the rank that srun puts before each line.
 ['iter 9: loss 2.5, avg loss 2.7, learning rate 0.001']
 >>> list(with_names_in_front(["Epoch #3: loss 0.5", "第4轮 loss 0.4"]))
 ['Epoch 3: loss 0.5', 'epoch 4,  loss 0.4']
+>>> list(with_names_in_front(["step_200:\\tloss_-4.1"]))
+['step 200:\\tloss -4.1']
 >>> list(with_names_in_front(["10:\\tlearn: 0.51\\ttest: 0.62\\tbest: 0.62 (10)\\ttotal: 5s\\tremaining: 9s"]))
 ['iter 10: train loss 0.51, val loss 0.62']
 """
@@ -29,6 +31,11 @@ MEANINGS = {
     "avg": "avg loss",
     "rate": "learning rate",
 }  # what stands without a name is the loss of this very step
+_STEP_JOINED = re.compile(r"(?i)^\s{0,20}(epoch|step|iter(?:ation)?|update)_(\d{1,15})(?=[\s:,;|])")
+_VALUE_JOINED = re.compile(
+    r"(?i)(?<![\w/.])([a-z]{1,20}(?:_[a-z]{1,20}){0,3})_([-+]?\d{1,20}\.\d{1,20}(?:e[-+]?\d{1,3})?|[-+]?nan|[-+]?inf)"
+    r"(?![\w.]|\s?[:=])"
+)
 MAX_FIELDS = 20
 MAX_LENGTH = 500  # characters of such a line
 
@@ -37,12 +44,19 @@ def with_names_in_front(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if "#" in line or "第" in line:
             line = _NTH.sub(_counted, _NUMBERED.sub(r"\1 ", line))
+        joined = _STEP_JOINED.match(line)
+        if joined is not None and len(line) <= MAX_LENGTH:
+            line = f"{joined[1]} {joined[2]}{_VALUE_JOINED.sub(_apart, line[joined.end() :])}"
         yield (_put_otherwise(line) if len(line) <= MAX_LENGTH else "") or line
 
 
 def _counted(match: re.Match[str]) -> str:
     total = f"/{match[2]}" if match[2] else ""
     return f"{'step' if match[3] in ('步', '次迭代') else 'epoch'} {match[1]}{total}, "
+
+
+def _apart(match: re.Match[str]) -> str:
+    return f"{match[1]} {match[2]}"
 
 
 def _put_otherwise(line: str) -> str:
