@@ -22,6 +22,7 @@ from bedside.record.run import Key
 OWN_KINDS = ("lr", "grad_norm", "grad_norm_clipped", "param_norm", "loss_scale", "skipped", "epoch", "clip_active")
 MEASURED = ("loss", "metric")
 TRAINED = ("", "train")
+SHORTEST = {"tl": "train_loss", "vl": "val_loss", "ta": "train_accuracy", "va": "val_accuracy"}
 
 
 def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]:
@@ -46,8 +47,10 @@ def resolve(names: Iterable[str], sets: Collection[str] = ()) -> dict[str, Name]
 
 def _short_splits(names: Collection[str]) -> dict[str, str]:
     """`t_loss` beside `v_loss` is the training's, unless both are parts of a `loss`; alone it may be anything."""
-    lower = {name.lower() for name in names}
-    if not {"t_loss", "v_loss"} <= lower or any(
+    lower = {name.lower(): name for name in names}
+    if {"tl", "vl"} <= set(lower):
+        return {lower[short]: long for short, long in SHORTEST.items() if short in lower}
+    if not {"t_loss", "v_loss"} <= set(lower) or any(
         read_name(name).kind == "loss" and read_name(name).rank == 0 for name in names
     ):
         return {}

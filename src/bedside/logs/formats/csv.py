@@ -13,12 +13,15 @@ from typing import TextIO
 import numpy as np
 
 from bedside.logs.formats.log_format import Format, Unreadable, encoding_of
+from bedside.logs.formats.long_tables import Words, columns_of_words, exported_curve, is_long, widened
+from bedside.logs.formats.text.bare_splits import name_bare_splits
 from bedside.logs.hidden_nan import Numbers, recover_nans, with_gaps, without_gaps
 from bedside.logs.log import MAX_COLUMNS, Column, Log
 from bedside.logs.numbers import number
 from bedside.logs.split_files import read_by_split
 from bedside.logs.step_axis import axis_of, find_axis
 from bedside.naming.metric_names import read_name
+from bedside.naming.name_parts import SPLITS
 from bedside.record.missing import MISSING, is_missing
 
 MAX_CELLS = 25_000_000  # numbers of one table, eight bytes each
@@ -54,6 +57,10 @@ def header_of(head: bytes) -> list[str]:
 def recognises(path: Path, head: bytes) -> bool:
     names = header_of(head)
     kinds = {read_name(name).kind for name in names}
+    if is_long(names) or exported_curve(path, names):
+        return find_axis(names) is not None
+    if find_axis(names) is not None and {"train", "val"} <= {SPLITS.get(name.lower()) for name in names}:
+        return True  # `epoch,train,val`
     if find_axis(names) is None:  # without a step, only a table of nothing but numbers with a loss among them
         return len(names) > 1 and "loss" in kinds and _only_numbers(head, len(names))
     return bool(kinds & {"loss", "metric", "grad_norm"})
@@ -74,14 +81,16 @@ def read(paths: Sequence[Path], part: str = "") -> Log:
 def read_table(path: Path, format: str, *, blank_may_be_nan: bool = False, rename: dict[str, str] | None = None) -> Log:
     """A table with one row per record. A blank cell is a missing reading unless its siblings say otherwise."""
     table = read_cells(path)
-    names = [(rename or {}).get(name, name) for name in table.names]
+    renamed = {"Value": exported_curve(path, table.names) or "Value", **(rename or {})}
+    names, columns = widened([renamed.get(name, name) for name in table.names], table.columns, table.words)
     log = Log(format)
     if table.damaged:
         log.note(f"{len(table.damaged)} rows are damaged; what is left of them was read.")
-    fill_log(log, names, table.columns)
-    blank = blank_may_be_nan and any(is_missing(column).any() for column in table.columns)
-    if blank and not any((np.isnan(column) & ~is_missing(column)).any() for column in table.columns):
-        recover_nans(log, names, table.columns, table.damaged)
+    fill_log(log, names, columns)
+    blank = blank_may_be_nan and not table.words and any(is_missing(column).any() for column in columns)
+    if blank and not any((np.isnan(column) & ~is_missing(column)).any() for column in columns):
+        recover_nans(log, names, columns, table.damaged)
+    name_bare_splits(log)
     return log
 
 
@@ -92,6 +101,7 @@ class Table:
     names: list[str]
     columns: list[Numbers]
     damaged: set[int]
+    words: dict[int, Words]
 
 
 def read_cells(path: Path) -> Table:
@@ -105,17 +115,24 @@ def read_cells(path: Path) -> Table:
         if not names or len(names) > MAX_COLUMNS:
             raise Unreadable("its first line is not a header")
         columns = [array("d") for _ in names]
+        words = columns_of_words(names)
         damaged: set[int] = set()
         commas: bool | None = None  # whether 1,25 is 1.25
         for rows in _some_rows(_lines(file), delimiter, len(names), damaged):
             cells = list(zip(*rows, strict=True))
             if commas is None:
                 commas = _has_decimal_commas(cells, quoted=delimiter == ",")
-            for column, text in zip(columns, cells, strict=True):
+            for at, (column, text) in enumerate(zip(columns, cells, strict=True)):
+                if at in words:
+                    column.extend(map(words[at].code, text))
+                    continue
                 column.extend(_numbers([_COMMA.sub(r"\1.\2", cell) for cell in text] if commas else text))
             if len(columns) * len(columns[0]) > MAX_CELLS:
                 raise Unreadable(f"it has more than {MAX_CELLS // 10**6} million cells")
-    return Table(_unique(names), [np.frombuffer(column) if column else np.empty(0) for column in columns], damaged)
+    numbers = [np.frombuffer(column) if column else np.empty(0) for column in columns]
+    for at, each in words.items():
+        each.codes = numbers[at]
+    return Table(_unique(names), numbers, damaged, words)
 
 
 def _has_decimal_commas(columns: Iterable[Sequence[str]], *, quoted: bool) -> bool:

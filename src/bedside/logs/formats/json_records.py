@@ -6,6 +6,7 @@ NaN may stand as the bare word that Python writes, as the string "NaN", or as nu
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,12 @@ MAX_LINE_LENGTH = 2**22
 MAX_BYTES = 2**28
 DEEPEST = 3
 STATISTICS = {"mean", "std", "var", "num", "count", "min", "max", "median", "sum"}  # of one metric, as StyleGAN logs it
+# The beginning of an object that holds records and nothing before them.
+_HOLDS_RECORDS = re.compile(
+    r'\s*\{\s*"(?:(?:epochs?|history|logs?|records|entries|metrics|results|training_?(?:log|history))"\s*:\s*\['
+    r'|(?:epoch[ _]?)?\d{1,6}"\s*:)\s*(?P<record>\{)',
+    re.IGNORECASE,
+)
 SAYS_SPLIT = ("mode", "split", "phase", "stage", "subset")  # MMDetection: `"mode": "val"`
 
 
@@ -49,8 +56,17 @@ def recognises(path: Path, head: bytes) -> bool:
     Records of one list are in order, so those with a loss need no step.
     """
     first, second = first_record(head), head.partition(b"\n")[2].partition(b"\n")[0]
+    inner = _HOLDS_RECORDS.match(head.decode("utf-8-sig", errors="replace"))
+    if inner is not None:
+        record = first_record(head[inner.start("record") :]) or _cut_record(head[inner.start("record") :])
+        return any(read_name(name).kind == "loss" for name in _numbers_of(record))
     listed = head.lstrip().startswith(b"[") and any(read_name(name).kind == "loss" for name in _numbers_of(first))
     return _is_record(first) or listed or (bool(first) and _is_record(first_record(second)))
+
+
+def _cut_record(head: bytes) -> dict[str, Any]:
+    """What a record whose end is not among the first bytes says."""
+    return dict.fromkeys(re.findall(r'"([\w/ .-]{1,80})"\s*:\s*[-+\d.]', head.decode("utf-8", errors="replace")), 0.0)
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
@@ -76,6 +92,9 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
     if start.startswith("["):
         yield from _list(path)
         return
+    if _HOLDS_RECORDS.match(start):
+        yield from _inner_records(path)
+        return
     with open(path, encoding=encoding_of(path), errors="replace") as file:
         while line := file.readline(MAX_LINE_LENGTH):
             if not line.strip():
@@ -85,6 +104,21 @@ def objects(path: Path) -> Iterator[Mapping[str, Any] | None]:
             except (ValueError, RecursionError):
                 found = None
             yield found if isinstance(found, dict) else None
+
+
+def _inner_records(path: Path) -> Iterator[Mapping[str, Any] | None]:
+    """`{"epochs": [{…}, {…}]}`, `{"1": {…}, "2": {…}}`: the records of an object that holds nothing but them."""
+    try:
+        found = json.loads(text_of(path, MAX_BYTES))
+    except (ValueError, RecursionError) as broken:
+        raise Unreadable(f"it is not JSON ({broken})") from None
+    for key, value in found.items():
+        if isinstance(value, list):
+            yield from (each if isinstance(each, dict) else None for each in value)
+            return
+        number_of_it = number(re.sub(r"(?i)^epoch[ _]?", "", key))
+        if isinstance(value, dict) and number_of_it is not None:
+            yield {"epoch": number_of_it, **value}
 
 
 def _list(path: Path) -> Iterator[Mapping[str, Any] | None]:

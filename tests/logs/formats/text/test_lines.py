@@ -545,3 +545,15 @@ def test_scores_on_the_console_of_yolo():
     run = run_of(*lines)
     assert run.series("val/map_50").values.tolist() == [0.1, 0.2, 0.3, 0.4]
     assert run.series("part/box_loss").values.tolist() == [0.10, 0.11, 0.12, 0.13]
+
+
+def test_whole_curves_in_a_line_are_counted_as_epochs():
+    run = run_of("Finished.", "train_losses = [2.5, 2.0, 1.5, 1.25, 1.0]", "val_losses = [2.6, 2.2, 1.9, 1.8, 1.8]")
+    assert run.axis == "epoch"
+    assert curve(run.loss) == {1: 2.5, 2: 2.0, 3: 1.5, 4: 1.25, 5: 1.0}
+    assert curve(run.series("val/loss"))[5] == 1.8
+
+
+def test_a_list_at_a_step_is_no_curve():
+    run = run_of(*[f"step {n} loss [{3 - n:.1f}, 0.2, 0.3, 0.4, 0.5]" for n in range(3)])
+    assert curve(run.loss) == {0: 3.0, 1: 2.0, 2: 1.0}

@@ -26,6 +26,7 @@ from bedside.logs.formats.text.line_shapes import Shapes
 from bedside.logs.formats.text.names import column_of, has_training_loss, told_apart
 from bedside.logs.formats.text.tables import row_of
 from bedside.logs.formats.text.unnamed_steps import with_names_in_front
+from bedside.logs.formats.text.whole_curves import add_curves, curves_in
 from bedside.logs.formats.text.yolo_console import with_yolo_scores
 from bedside.logs.hidden_nan import recover_nones
 from bedside.logs.log import Log
@@ -64,6 +65,7 @@ class _Reader:
         self.full = True  # no progress bar in the current line says that there is more to come
         self.skips: tuple[float | None, int] = (None, 0)  # since which step, how many
         self.line = 0
+        self.curves: dict[str, list[float]] = {}  # that were printed whole
         self.bars: list[float] = []  # the lengths of training's bars, as they took turns
 
     def read(self, text: str) -> None:
@@ -71,6 +73,8 @@ class _Reader:
         shape = self.shapes.of(text)
         skipped = shape.skips and bool(_SKIPPED.search(text))
         found: Sequence[Found] = (row_of(text, self.header) if self.header else []) or shape.read(text)
+        if "[" in text and not any(counts(each.name) in (*STEPS, *EPOCHS) for each in found) and self._curves(text):
+            return
         if skipped and not any(each.name.lower() in STEPS for each in found):
             self._skipped(text)
             return
@@ -104,6 +108,14 @@ class _Reader:
                 self._metric(each, other_bar)
         if skipped:
             self.log.add(SKIPS, self.clock.step or 0.0, 1.0, float(self.line))
+
+    def _curves(self, text: str) -> bool:
+        """Whether whole curves stand in the line; the longest of each name is kept."""
+        curves = curves_in(text)
+        for name, values in curves.items():
+            if len(values) > len(self.curves.get(name, ())):
+                self.curves[name] = values
+        return bool(curves)
 
     def _known_already(self, found: Sequence[Found], split: str) -> bool:
         """Whether a line that speaks of the best weights only repeats what was read before, rounded or not: of an
@@ -220,6 +232,8 @@ class _Reader:
         self.log.parts_add_up = {"box_loss", "cls_loss"} <= {name.lower() for name in self.log.columns}  # Ultralytics
         for what, length in self.clock.length.items():
             self.log.config.setdefault(what, length)
+        if add_curves(self.log, self.curves):
+            self.log.axis = "epoch"
         self._settle_bars()
         name_bare_splits(self.log)
         recover_nones(self.log)
