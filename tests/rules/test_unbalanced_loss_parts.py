@@ -46,3 +46,52 @@ def test_stays_silent_where_one_of_them_still_pays():
     assert not both(0.04, 0.06)
     assert not both(0.06, 0.04)
     assert not both(0.01, -0.3)
+
+
+def two_tasks(large, small, *, weight=1.0, shared=True, learned=False, loss=None, steps=200):
+    facts = [
+        {"name": name, "weight": None if learned else each, "learned": learned}
+        for name, each in (("mse_loss", weight), ("cross_entropy", 1.0))
+    ]
+    curves = {name: np.linspace(*ends, 20).repeat(steps // 20) for name, ends in
+              (("mse_loss", large), ("cross_entropy", small))}  # fmt: skip
+    run = a_run(
+        loss=curves["mse_loss"] * weight + curves["cross_entropy"] if loss is None else np.geomspace(*loss, steps),
+        task_loss=curves,
+        events=[Event(0, "tasks", {"tasks": facts, "shared": shared})],
+    )
+    return list(unbalanced_loss_parts.check(run))
+
+
+def test_speaks_of_a_task_that_another_one_drowns():
+    [found] = two_tasks((900.0, 20.0), (1.8, 1.75))
+    assert "mse_loss began at 900 and cross_entropy at 1.8" in found.message
+    assert "mean 0 and spread 1" in found.try_[0]
+
+
+def test_tasks_of_one_size_drown_nobody():
+    assert not two_tasks((50.0, 1.0), (1.8, 1.75))
+    assert two_tasks((60.0, 1.0), (1.8, 1.75))
+    assert not two_tasks((900.0, 20.0), (1.8, 1.75), weight=0.01)
+
+
+def test_a_task_that_learned_was_not_drowned():
+    assert not two_tasks((900.0, 20.0), (1.8, 1.5))
+
+
+def test_nothing_is_drowned_where_nothing_is_learned_or_nothing_shared():
+    assert not two_tasks((900.0, 600.0), (1.8, 1.75))
+    assert not two_tasks((900.0, 20.0), (1.8, 1.75), shared=False)
+    assert not two_tasks((900.0, 20.0), (1.8, 1.75), steps=80)
+
+
+def test_speaks_of_weights_that_are_learned_to_be_nothing():
+    [found] = two_tasks((1.2, 0.8), (1.6, 1.4), learned=True, loss=(2.8, 0.003))
+    assert "the weights that are learned along with them go to zero" in found.message
+    assert "log_var" in found.try_[0]
+
+
+def test_learned_weights_that_cost_something_are_no_fault():
+    assert not two_tasks((1.2, 0.8), (1.6, 1.4), learned=True, loss=(2.8, 0.3))
+    assert not two_tasks((1.2, 0.01), (1.6, 0.02), learned=True, loss=(2.8, 0.003))
+    assert not two_tasks((1.2, 0.8), (1.6, 1.4), loss=(2.8, 0.003))

@@ -178,6 +178,10 @@ LOSS_BY_CATEGORY = Vital(
     "loss_by_category", "loss", "Mean normalised loss of the samples of a category.", per="category"
 )
 
+TASK_LOSS = Vital(
+    "task_loss", "loss", "Mean loss of one of several tasks whose losses are added up, without its weight.", per="task"
+)
+
 VITALS: dict[str, Vital] = {
     vital.name: vital
     for vital in (
@@ -249,6 +253,7 @@ VITALS: dict[str, Vital] = {
         RANK_DATA_WAIT,
         RANK_STEP_TIME,
         LOSS_BY_CATEGORY,
+        TASK_LOSS,
     )
 }
 

@@ -3,12 +3,15 @@
 ## What it sees
 A loss that adds a part summed over the batch to one that is averaged over it, and outputs that no longer depend on the
 input. Or a discriminator whose loss is gone, beside a generator whose loss only grows. Or two players neither of whom
-loses anything any more.
+loses anything any more. Or several tasks on one trunk, of which one never learns; or all of which are given up, by
+weights that are learned along with them.
 
 ## Why it matters
 One element of the sum counts as much as thousands of the mean. The optimizer sees to the sum first, and where that asks
 for a code that says nothing (the KL of a variational autoencoder), nothing is left to reconstruct from. A discriminator
-that is always right has no gradient to teach by.
+that is always right has no gradient to teach by. A squared error of prices counts millions where a cross-entropy counts one,
+and the layers that both share become what the price needs. And weights that cost nothing are learned to be zero: the
+cheapest way to a small loss.
 
 ## How it decides
 The graph of the loss says how each part is reduced, over how many elements, and with which constant weight. One element
@@ -23,7 +26,8 @@ A penalty that is meant to win.
 
 ## What to try
 1. Reduce both parts alike: `reduction="sum"` for both, divided by the number of samples.
-2. Slow the discriminator down: a smaller learning rate, fewer steps, smoothed labels, noise on what it sees.
+2. Bring targets to one scale (mean 0, spread 1), so that tasks count alike.
+3. Slow the discriminator down: a smaller learning rate, fewer steps, smoothed labels, noise on what it sees.
 
 ## Example
 >>> from bedside.record.run import Event
@@ -41,12 +45,13 @@ LOS115 unbalanced-loss-parts: The loss adds a sum over 384 elements to a mean ov
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.losses import rewards, validation_metrics
 from bedside.analysis.reconstruction import collapsed_reconstruction_series
 from bedside.analysis.statistics import outline
+from bedside.analysis.tasks import Task, tasks
 from bedside.analysis.windows import since_below
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
@@ -56,7 +61,7 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, RECONSTRUCTION_VARIATION
 from bedside.rules.advice import LEARNING_RATE, moment
 from bedside.rules.base import rule
-from bedside.wording import count, number
+from bedside.wording import count, listed, number
 
 DISCRIMINATOR = frozenset("d disc discriminator critic dis".split())
 GENERATOR = frozenset("g gen generator".split())
@@ -69,6 +74,13 @@ class Limits:
     won: float = 0.05  # of its first level, ln 2 or twice that: it is wrong about one image in thirty
     lost: float = 3.0  # times its first level: healthy generators end at two to five, beside a D that errs
     better: float = 0.1  # of a score's level: images that still improve excuse any balance
+    share: float = 1 / 30  # of another task, at the start: standardised targets and cross-entropies are within 10
+    unlearned: float = 0.9  # of its start: any task that is heard at all is below it soon
+    learned: float = 0.5  # of its start: the other is no longer at its beginning
+    shrunk: float = 30.0  # times: noise of the tasks and a fair price for certainty change the ratio by a few
+    unsolved: float = 0.2  # of what the tasks were together: a solved one needs no weight
+    first: int = 5  # readings of the loss that show where it began
+    long: int = 100  # steps: a task may begin late
 
 
 @rule("LOS115", severity=Severity.WARNING, needs=[], limits=Limits())
@@ -77,8 +89,13 @@ def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
         yield from _one_wins(run, *players, limits)
         yield from _both_win(run, *players, limits)
         return
+    if several := tasks(run):
+        yield from _one_is_drowned(run, several, limits)
+        yield from _all_given_up(run, several, limits)
     events = run.events_of("loss_terms")
     if not run.has(RECONSTRUCTION_VARIATION.name):
+        if several:
+            return
         raise NotEnough(RECONSTRUCTION_VARIATION.name)
     if not events:
         return
@@ -168,6 +185,62 @@ def _one_wins(run: Run, judge: Series, forger: Series, limits: Limits) -> Iterat
         try_=(
             Advice("Divide the discriminator's learning rate by four, or step it less often.", LEARNING_RATE, -1),
             "Smooth its labels to 0.9, add noise to what it sees, or penalise its gradient (R1).",
+        ),
+    )
+
+
+def _one_is_drowned(run: Run, several: Sequence[Task], limits: Limits) -> Iterator[Finding]:
+    """One task is so much larger than another that the trunk they share serves it alone."""
+    known = [(task, abs(task.weight) * task.start) for task in several if task.weight]
+    if len(known) < len(several) or run.steps < limits.long:
+        return
+    large, counts = max(known, key=lambda each: each[1])
+    if not large.end < limits.learned * large.start:
+        return
+    for task, its_own in known:
+        if 0 < its_own < limits.share * counts and task.end > limits.unlearned * task.start:
+            yield unbalanced_loss_parts.finding(
+                f"One task drowns another: {large.name} began at {number(counts)} and {task.name} at "
+                f"{number(its_own)}. The first learned (now {number(large.end / large.start * counts)}), the other "
+                f"never did: it is at {number(task.end / task.start * its_own)}.",
+                first_step=0,
+                last_step=task.series.last_step,
+                confidence=0.9,
+                evidence={"large": [large.start, large.end], "small": [task.start, task.end]},
+                series=[large.series.key, task.series.key, LOSS.name],
+                could_also_be=(
+                    f"A task that cannot be learned: look at the targets of {task.name} beside their samples.",
+                ),
+                try_=(
+                    f"Bring the targets of {large.name} to mean 0 and spread 1, with numbers from the training set.",
+                    f"Or give it a weight of about {number(its_own / counts, 1)}, and watch both losses by themselves.",
+                ),
+            )
+
+
+def _all_given_up(run: Run, several: Sequence[Task], limits: Limits) -> Iterator[Finding]:
+    """The loss falls because the learned weights of its tasks do."""
+    losses = run.loss.finite()
+    late = losses.since(several[0].series.tail(len(several[0].series) // 4).first_step)
+    together, now = (sum(task.start for task in several), sum(task.end for task in several))
+    if not all(task.learned for task in several) or run.steps < limits.long or not late or late.values.min() <= 0:
+        return
+    before, after = losses.head(limits.first).median(), late.median()
+    if now < limits.unsolved * together or after * together * limits.shrunk > before * now:
+        return
+    yield unbalanced_loss_parts.finding(
+        f"The loss went from {number(before)} to {number(after)}, the tasks that it is made of only from "
+        f"{listed([f'{number(task.start)} to {number(task.end)} ({task.name})' for task in several])}: the weights "
+        "that are learned along with them go to zero, which costs nothing, and nothing else is learned any more.",
+        first_step=0,
+        last_step=losses.last_step,
+        confidence=0.95,
+        evidence={"loss": [before, after], "tasks": {task.name: [task.start, task.end] for task in several}},
+        series=[LOSS.name, *(task.series.key for task in several)],
+        could_also_be=("Weights that a schedule takes to zero.",),
+        try_=(
+            "Make uncertainty cost: exp(-log_var) * part + log_var, summed over the parts (with a half for each).",
+            "Or weigh the parts by constants.",
         ),
     )
 

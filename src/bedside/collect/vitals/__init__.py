@@ -45,6 +45,7 @@ from bedside.collect.vitals.simple_models import SimpleModels
 from bedside.collect.vitals.single_samples import SingleSamples
 from bedside.collect.vitals.target_range import TargetRange
 from bedside.collect.vitals.task_changes import TaskChanges
+from bedside.collect.vitals.task_losses import TaskLosses
 from bedside.collect.vitals.zero_gradients import ZeroGradients
 
 COLLECTORS: tuple[type[Collector], ...] = (
@@ -58,6 +59,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     LossInputs,
     LinearNetwork,
     LossTerms,
+    TaskLosses,
     Reconstruction,
     Narrowest,
     FirstNonfinite,

@@ -110,7 +110,7 @@ def terms_of(root: Any) -> list[Term]:
         if name in ("Add", "Sub") and len(inputs) == 2:
             alpha = float(getattr(node, "_saved_alpha", 1)) * (-1 if name == "Sub" else 1)
             waiting += [(each, weight * factor) for each, factor in zip(inputs, (1.0, alpha), strict=True) if each]
-        elif name in ("Mul", "Div") and len(there) == 1 and (constant := _constant(node, inputs)) is not None:
+        elif name in ("Mul", "Div") and len(there) == 1 and (constant := constant_factor(node, inputs)) is not None:
             waiting.append((there[0], weight * (constant if name == "Mul" else 1 / constant if constant else math.inf)))
         elif name in ("Neg", "Rsub") and there:
             waiting.append((there[0], -weight))
@@ -137,7 +137,7 @@ def _reduced(node: Any, name: str, there: Sequence[Any], weight: float) -> Term 
     return Term(name, "mean" if reduction == MEAN else "sum", elements.numel(), weight)
 
 
-def _constant(node: Any, inputs: Sequence[Any]) -> float | None:
+def constant_factor(node: Any, inputs: Sequence[Any]) -> float | None:
     """The factor that needs no gradient, where reading it makes nobody wait."""
     value = kept_as(node, "other" if inputs[0] is not None else "self")
     plain = isinstance(value, Tensor) and value.numel() == 1 and value.is_cpu
