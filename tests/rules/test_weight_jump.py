@@ -71,3 +71,39 @@ def test_stays_silent_when_it_happens_again_and_again():
     head = 4.0 + np.repeat(np.arange(20) % 2, 10) * 4.0
     run = a_run(loss=[1.0] * 200, param_norm={"": head, "head": head}, update_norm={"": 0.01, "head": 0.01}, lr=0.1)
     assert weight_jump.check(run) == []
+
+
+def moved(moves, own=0.01, uphill=0.9, loss=2.3, every=1):
+    steps = np.arange(len(moves)) * every
+    series = {"outside_move": moves, "own_move": own, "outside_uphill": uphill, "moved_norm": 1.0, "param_norm": 1.0}
+    made = [Series(name, "", steps, np.broadcast_to(np.float64(v), len(steps)).copy()) for name, v in series.items()]
+    levels = np.broadcast_to(np.float64(loss), int(steps[-1]) + 1).copy()
+    levels[0] = 2.3
+    return weight_jump.check(Run("run", [*made, Series("loss", "", np.arange(len(levels)), levels)]))
+
+
+def test_speaks_of_weights_that_are_replaced_at_every_epoch():
+    [found] = moved([0.2, 0.2, 0.2, 1.4] * 5, every=20)
+    assert found.severity == Severity.WARNING
+    assert "replaced again and again by something other than the optimizer: 5 times, first at step 60" in found.message
+
+
+def test_weights_that_are_replaced_now_and_then_or_travel_by_themselves_are_left_alone():
+    assert not moved([0.2, 0.2, 0.2, 1.4] * 4, every=20)
+    assert not moved([1.4] * 20, own=0.03, every=20)  # twenty steps of this length go that far
+
+
+def test_speaks_of_weights_that_climb_between_steps():
+    [found] = moved([0.0] + [0.03] * 20)
+    assert "up the gradient between steps: 20 times" in found.message
+    assert "back before optimizer.step()" in found.try_[0]
+
+
+def test_what_undoes_a_step_or_goes_elsewhere_is_no_climb():
+    for run in ({"moves": [0.0] + [0.0115] * 20}, {"moves": [0.0] + [0.03] * 20, "uphill": 0.4}):
+        assert not moved(**run)
+
+
+def test_a_run_that_learns_all_the_same_knows_what_it_does():
+    [found] = moved([0.0] + [0.03] * 20, loss=1.0)
+    assert found.severity == Severity.NOTE

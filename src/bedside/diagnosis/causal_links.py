@@ -308,7 +308,7 @@ LINKS: tuple[Link, ...] = (
     *links("weight-jump", "loss-spike", "other weights have another loss"),
     *links("weight-jump", "diverging-loss lost-progress", "what was learned is gone with the weights"),
     *links("weight-jump", "exploding-gradient", "the new weights lie where the loss is steep"),
-    *links("weight-jump", "stalled-loss", "what was learned is gone with the weights"),
+    *links("weight-jump", f"{NOT_LEARNING} epoch-boundary-jump", "what was learned is gone with the weights"),
     *links("weight-jump", "overfitting overconfident", "other weights answer with more certainty", gradual=True),
     *links("weight-jump", "runaway-weights", "the norm that grew is that of the jump", gradual=True),
     *links("weight-jump", "erratic-validation", "other weights give other answers"),

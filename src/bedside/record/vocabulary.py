@@ -178,6 +178,16 @@ LOSS_BY_CATEGORY = Vital(
     "loss_by_category", "loss", "Mean normalised loss of the samples of a category.", per="category"
 )
 
+OUTSIDE_MOVE = Vital(
+    "outside_move",
+    "before optimizer.step",
+    "How far some of the weights are from where the last step that was read left them.",
+)
+OWN_MOVE = Vital("own_move", "after optimizer.step", "The length of the step itself, of the same weights.")
+MOVED_NORM = Vital("moved_norm", "after optimizer.step", "The norm of the weights that these moves are read from.")
+OUTSIDE_UPHILL = Vital(
+    "outside_uphill", "before optimizer.step", "Cosine between that move and the gradient: 1 is straight uphill."
+)
 TASK_LOSS = Vital(
     "task_loss", "loss", "Mean loss of one of several tasks whose losses are added up, without its weight.", per="task"
 )
@@ -253,6 +263,10 @@ VITALS: dict[str, Vital] = {
         RANK_DATA_WAIT,
         RANK_STEP_TIME,
         LOSS_BY_CATEGORY,
+        OUTSIDE_MOVE,
+        OWN_MOVE,
+        OUTSIDE_UPHILL,
+        MOVED_NORM,
         TASK_LOSS,
     )
 }

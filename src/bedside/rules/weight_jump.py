@@ -11,7 +11,9 @@ edit by hand; what was learned may be gone with it.
 ## How it decides
 First by what no step can do: the norm of a layer changed by more than the step was long, or the step was many times
 longer than any before it though the gradient it should have followed was not. At most `once` in a run: what happens
-often is done on purpose. Otherwise, after the first `start` of the run, a change of more than `large` of the whole
+often is done on purpose, unless it cannot be: weights that are replaced `often` (they move by a good part of their size
+where steps are short), or that climb `often`, along the gradient and further than the step itself, while the loss keeps
+`kept` of its start. Otherwise, after the first `start` of the run, a change of more than `large` of the whole
 norm between neighbouring readings, beyond how far they drifted `lately`, and `habit` times the usual change. Jumps at
 a resume, and where another optimizer or another task begins, are expected. It is a warning when the loss suffers, a
 note when it does not.
@@ -20,7 +22,8 @@ note when it does not.
 Methods that change weights on purpose: pruning, growing, averaging, resetting layers.
 
 ## What to try
-1. Look for code that loads, resets, scales or averages weights at that step.
+1. Look for code that loads, resets, scales or averages weights at that step; `model.apply(init)` inside the loop;
+   a perturbation (SAM, adversarial weights) that is not taken back before the step.
 2. Go back to a checkpoint from before it.
 
 ## Example
@@ -44,14 +47,15 @@ from bedside.analysis.leaf_modules import leaves, places
 from bedside.analysis.losses import meant_to_fall
 from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.outside_changes import OutsideChange, outside_changes
+from bedside.analysis.outside_moves import climbs, replacements
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import GRAD_NORM, LOSS, PARAM_NORM
+from bedside.record.vocabulary import GRAD_NORM, LOSS, OUTSIDE_MOVE, OWN_MOVE, PARAM_NORM
 from bedside.rules.advice import go_back, moment
 from bedside.rules.base import rule
-from bedside.wording import count, listed, number
+from bedside.wording import count, listed, number, percent
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,16 @@ class Limits:
     worse: float = 0.2  # of the loss before: it suffered
     readings: int = 50  # the usual change is their median
     once: int = 3  # times in a run: pruning, weight clipping and averaging come again and again
+    often: int = 5  # times: weights that are initialised anew, or that climb, every time
+    kept: float = 0.5  # of the loss at the start: a run that learns all the same knows what it does
     around: int = 10  # readings of the loss on either side
 
 
 @rule("WGT103", severity=Severity.WARNING, needs=[PARAM_NORM], limits=Limits())
 def weight_jump(run: Run, limits: Limits) -> Iterator[Finding]:
+    if again := _again_and_again(run, limits):
+        yield again
+        return
     norms = run.series(PARAM_NORM.name).finite()
     if len(norms) < limits.readings:
         raise NotEnough(f"{limits.readings} readings of param_norm, has {len(norms)}")
@@ -93,6 +102,36 @@ def weight_jump(run: Run, limits: Limits) -> Iterator[Finding]:
         {"before": float(norms.values[at - 1]), "after": float(norms.values[at]), "outside": False},
         limits,
     )
+
+
+def _again_and_again(run: Run, limits: Limits) -> Finding | None:
+    """Weights that are replaced, or pushed uphill, all the time."""
+    for moves, climb in ((replacements(run), False), (climbs(run), True)):
+        if len(moves) < limits.often:
+            continue
+        first, middle = moves[0], sorted(moves, key=lambda each: each.share)[len(moves) // 2]
+        size = f"by {percent(middle.share)} of their size, {number(middle.times, 2)} times the length of a step"
+        if climb:
+            what = "Something other than the optimizer moves the weights up the gradient between steps"
+            remedy = "Take the perturbation (SAM, FGM, adversarial weights) back before optimizer.step()."
+        else:
+            what = "The weights are replaced again and again by something other than the optimizer"
+            remedy = "Look for what initialises or loads weights inside the loop: it belongs before it."
+        losses = run.loss.finite()
+        suffers = meant_to_fall(run) and losses.tail(limits.around).median() > limits.kept * losses.values[0]
+        return weight_jump.finding(
+            f"{what}: {count(len(moves))} times, first at {moment(run, first.step)}, {size}"
+            f"{'' if suffers else ', which the loss did not mind'}.",
+            first_step=first.since,
+            last_step=moves[-1].step,
+            confidence=0.95,
+            evidence={"times": len(moves), "share": middle.share, "step_lengths": middle.times, "uphill": climb},
+            series=[OUTSIDE_MOVE.name, OWN_MOVE.name, LOSS.name],
+            could_also_be=("Weights that are exchanged on purpose, as by training many models in turn.",),
+            try_=(remedy,),
+            severity=Severity.WARNING if suffers else Severity.NOTE,
+        )
+    return None
 
 
 def _from_outside(run: Run, change: OutsideChange, limits: Limits) -> Finding:

@@ -77,6 +77,10 @@ class Elements:
                 return np.concatenate(views, out=found)
         return self.pick(tensors, name)
 
+    def kept(self, name: str) -> Any:
+        """What was picked under that name the last time; anything at all if nothing was."""
+        return self._row(name)[0]
+
     def count(self, *marked: Any) -> Any:
         """How many are marked, of each tensor; a line for each of these."""
         if self.here:

@@ -34,6 +34,7 @@ from bedside.collect.vitals.narrowest_layer import Narrowest
 from bedside.collect.vitals.nonfinite_buffers import NonfiniteBuffers
 from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
 from bedside.collect.vitals.optimizer_underflow import Numerics
+from bedside.collect.vitals.outside_moves import OutsideMoves
 from bedside.collect.vitals.own_place import OwnPlace
 from bedside.collect.vitals.reconstruction_variation import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
@@ -69,6 +70,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     DeadUnits,
     Attention,
     Numerics,
+    OutsideMoves,
     GradientNoise,
     LeakedLabels,
     LeakedFuture,
