@@ -23,3 +23,14 @@ def test_stays_silent_on_raw_pixels():
 
 def test_stays_silent_when_one_batch_stands_out():
     assert not extreme_input.check(a_run(loss=1.0, input_max=[3.0] * 70 + [1e9] + [3.0] * 29))
+
+
+def test_speaks_of_inputs_that_grow_from_epoch_to_epoch():
+    [found] = extreme_input.check(a_run(loss=1.0, input_max=[3.0] * 20 + [15.0, 1e2, 6e2, 4e3, 2e4, 1.4e5]))
+    assert "reached 3 at first and 140,000 at last" in found.message
+    assert "in place" in found.try_[0]
+
+
+def test_stays_silent_on_inputs_that_grow_a_little_or_by_leaps():
+    assert not extreme_input.check(a_run(loss=1.0, input_max=[3.0] * 20 + [15.0, 1e2, 6e2, 4e3, 2e4, 9e4]))
+    assert not extreme_input.check(a_run(loss=1.0, input_max=[3.0] * 20 + [15.0, 1e2, 6e2, 4e3, 2e3, 1.4e5]))

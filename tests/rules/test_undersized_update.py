@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from bedside.finding import NotExamined
+from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.rules.undersized_update import undersized_update
 from bedside.testing import a_run
 
@@ -83,3 +85,12 @@ def test_a_run_that_ended_above_the_entropy_of_many_labels_had_too_small_steps(l
     found = undersized_update.check(run)
     assert bool(found) is speaks
     assert all("comes down only to 3.6" in each.message for each in found)
+
+
+def test_readings_that_are_far_apart_show_as_many_steps_as_lie_between_them():
+    """A short run is read at every twentieth step: thirty readings show that none of its steps was long enough."""
+    far = np.arange(0, 600, 20)
+    loss = Series("loss", "", np.arange(600), np.full(600, 2.3))
+    rate = Series("lr", "", np.arange(600), np.full(600, 1e-6))
+    moved = Series("relative_update_norm", "", far, np.full(len(far), 2e-5))
+    assert undersized_update.check(Run("run", [loss, rate, moved]))

@@ -75,3 +75,12 @@ def test_a_loss_that_is_added_up_is_compared_with_as_many_guesses(term):
     assert wrong_initial_loss.check(a_run(loss=LOUD, **heard)) == []
     (finding,) = wrong_initial_loss.check(a_run(loss=LOUD * 18, **heard))
     assert "18 times that of a blind guess" in finding.message
+
+
+@pytest.mark.parametrize(("scores", "speaks"), [(4600.0, True), (4400.0, False)])
+def test_a_run_that_never_comes_down_to_a_guess_is_judged_by_the_size_of_its_scores(scores, speaks):
+    """A cross-entropy is as large as scores differ; a sum of many small ones would be as large without them."""
+    loss = 45_000 * np.exp(-np.arange(300) / 80)
+    sizes = {"body": 1.0, "head": scores}
+    found = wrong_initial_loss.check(a_run(loss=loss, val_accuracy=RIGHT, config=KNOWN, activation_rms=sizes))
+    assert ["was above it for 299 steps" in each.message for each in found] == [True] * speaks

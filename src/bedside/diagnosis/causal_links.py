@@ -146,6 +146,7 @@ LINKS: tuple[Link, ...] = (
     *links("bad-batch", "stalled-loss", "the optimizer's averages remember that batch for many steps"),
     *links("bad-batch", NOT_FINITE, "what comes in too large overflows"),
     *links("extreme-input", THROWN_ABOUT, "gradients are as large as the inputs they come from"),
+    *links("extreme-input", "bad-batch inputs-differ", "what grows is first seen where it leaps"),
     *links("extreme-input", "oversized-update", "gradients are as large as the inputs they come from"),
     *links("extreme-input", "saturated-units", "inputs that large saturate every unit"),
     *links("extreme-input", "dead-units", "gradients that large switch units off"),
@@ -289,6 +290,11 @@ LINKS: tuple[Link, ...] = (
     *links("gradient-always-clipped", "undersized-update", "every step is cut down to the threshold"),
     *links("gradient-always-clipped", NOT_LEARNING, "every step is cut down to the threshold"),
     # Weights.
+    *links(
+        "decay-outweighs-gradient",
+        f"shrinking-weights collapsed-activations {NOT_LEARNING}",
+        "weights follow the decay, and not the data",
+    ),
     *links("shrinking-weights", "vanishing-gradient", "small weights pass little gradient back", gradual=True),
     *links("shrinking-weights", "faded-gradient", "small weights pass little gradient back", gradual=True),
     *links("shrinking-weights", "dead-layer", "small weights pass no gradient back", gradual=True),

@@ -2,7 +2,8 @@
 
 ## What it sees
 An optimizer that adds weight decay to the gradient (Adam, SGD, not AdamW), and a decay times the weights that is
-several times the gradient, from the first steps on.
+several times the gradient, from the first steps on. Or a sum of absolute weights in the loss (an L1 penalty), whose
+gradient is all but the whole gradient.
 
 ## Why it matters
 Adam divides the sum of both by its size. Where the decay is the larger part, every step goes mostly towards zero, at
@@ -11,14 +12,15 @@ AdamW, is far too large there.
 
 ## How it decides
 The weight decay of the settings times the norm of the weights, over the norm of the gradient: in the first tenth of the
-readings as in each third of them its median is at least `outweighs`.
+readings as in each third of them its median is at least `outweighs`. The gradient of an L1 penalty is its factor times
+the root of the number of weights, whatever these are; what the total norm has besides is that of the data.
 
 ## When it is wrong
 Fine-tuning that begins where the gradient is all but gone.
 
 ## What to try
 1. AdamW instead of Adam, with the same weight decay.
-2. Or a weight decay of 1e-4 and less.
+2. Or a weight decay of 1e-4 and less, and as little of a penalty.
 
 ## Example
 >>> from bedside.testing import a_run
@@ -33,6 +35,7 @@ UPD108 decay-outweighs-gradient: Adam adds weight decay to the gradient, and 0.1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,10 +46,11 @@ from bedside.analysis.optimizers import optimizers
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
+from bedside.record.series import Values
 from bedside.record.vocabulary import GRAD_NORM, PARAM_NORM
 from bedside.rules.advice import REGULARISATION
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import count, number
 
 COUPLED = ("adam", "nadam", "radam", "adamax", "rmsprop", "adagrad", "adadelta", "sgd")
 
@@ -59,6 +63,9 @@ class Limits:
 
 @rule("UPD108", severity=Severity.WARNING, needs=[GRAD_NORM, PARAM_NORM], limits=Limits(), preview_since="0.1")
 def decay_outweighs_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
+    if penalised := list(_penalised(run, limits)):
+        yield from penalised
+        return
     known = optimizers(run)
     gradients, weights = run.series(GRAD_NORM.name).finite(), run.series(PARAM_NORM.name).finite()
     if not known or len(gradients) < limits.fewest or len(weights) < 2:
@@ -68,8 +75,7 @@ def decay_outweighs_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     pulled = decay * np.interp(gradients.steps, weights.steps, weights.values)
     ratios = pulled / np.maximum(gradients.values, 1e-30)
-    parts = [ratios[: -(-len(ratios) // 10)], *np.array_split(ratios, 3)]
-    if min(float(np.median(part)) for part in parts) < limits.outweighs:
+    if _least(ratios) < limits.outweighs:
         return
     times, name = float(np.median(ratios)), str(known[0]["name"])
     yield decay_outweighs_gradient.finding(
@@ -91,6 +97,50 @@ def decay_outweighs_gradient(run: Run, limits: Limits) -> Iterator[Finding]:
             ),
         ],
     )
+
+
+def _penalised(run: Run, limits: Limits) -> Iterator[Finding]:
+    """An L1 penalty in the loss that leaves the data next to nothing of the gradient."""
+    gradients = run.series(GRAD_NORM.name).finite()
+    events = run.events_of("loss_terms")
+    terms = [term for event in events[-1:] for term in event.data["terms"]]
+    l1 = [term for term in terms if term.get("of_weights") and term["made_by"] == "Abs"]
+    if not l1 or len(l1) == len(terms) or len(gradients) < limits.fewest:
+        return
+    elements, pull = sum(term["elements"] for term in l1), math.hypot(*map(_pull, l1))
+    rest = np.sqrt(np.abs(gradients.values**2 - pull**2))
+    ratios = pull / np.maximum(rest, 1e-30)
+    if _least(ratios) < limits.outweighs:
+        return
+    times = float(np.median(ratios))
+    yield decay_outweighs_gradient.finding(
+        f"The loss adds the absolute values of {count(elements)} weights: their gradient is {number(pull)} at every "
+        f"step, {number(times, 2)} times that of the data.",
+        first_step=0,
+        last_step=gradients.last_step,
+        confidence=0.9,
+        evidence={"penalty": pull, "ratio": times},
+        series=[GRAD_NORM.name, PARAM_NORM.name, "loss"],
+        could_also_be=["a network that was trained before, whose gradient is all but gone."],
+        try_=[
+            Advice(
+                f"Lower the factor of the penalty {number(10 * times, 1) if times < 100 else '1,000'}-fold.",
+                REGULARISATION,
+                -1,
+            ),
+        ],
+    )
+
+
+def _pull(term: Mapping[str, Any]) -> float:
+    """The norm of an L1 term's gradient: that by each weight is as large, and plus or minus."""
+    return float(term["per_element"]) * math.sqrt(term["elements"])
+
+
+def _least(ratios: Values) -> float:
+    """The lowest of the medians at the start and in each third."""
+    parts = [ratios[: -(-len(ratios) // 10)], *np.array_split(ratios, 3)]
+    return min(float(np.median(part)) for part in parts)
 
 
 def _added_decay(optimizer: Mapping[str, Any]) -> float:

@@ -9,7 +9,8 @@ The step is then the gradient divided by epsilon, which may be thousands of time
 soon as the moment is no longer zero. Adam then diverges at rates that are fine in float32 or bfloat16.
 
 ## How it decides
-The median share over the last `last` readings of a module is above `share`.
+The median share over the last `last` readings of a module is above `share`. Where weights soon stopped being finite,
+the readings up to then decide, however few.
 
 ## When it is wrong
 Gradients that have been zero until just now, as in a layer that was thawed.
@@ -37,7 +38,7 @@ from bedside.analysis.leaf_modules import places
 from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
-from bedside.record.vocabulary import LOSS, UNDERFLOWED_FRACTION
+from bedside.record.vocabulary import LOSS, NONFINITE_PARAMS, UNDERFLOWED_FRACTION
 from bedside.rules.base import rule
 from bedside.wording import listed, percent
 
@@ -51,7 +52,13 @@ class Limits:
 
 @rule("NUM107", severity=Severity.WARNING, needs=[UNDERFLOWED_FRACTION.per_owner], limits=Limits(), preview_since="0.1")
 def underflowing_second_moment(run: Run, limits: Limits) -> Iterator[Finding]:
-    layers = [s for s in run.of(UNDERFLOWED_FRACTION.name) if len(s) >= limits.fewest]
+    broken = run.series(NONFINITE_PARAMS.name)
+    broke = broken.steps[broken.values > 0]
+    layers = run.of(UNDERFLOWED_FRACTION.name)
+    if len(broke):  # a NaN is no zero: what came after says nothing
+        layers = [before for s in layers if (before := s.before(int(broke[0]) + 1))]
+    else:
+        layers = [s for s in layers if len(s) >= limits.fewest]
     now = {s.owner: s.median(limits.last) for s in layers}
     affected = [owner for owner, share in now.items() if share > limits.share]
     if not affected:

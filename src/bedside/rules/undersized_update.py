@@ -12,10 +12,11 @@ hour of it is lost.
 ‖update‖ / ‖weights‖ is below `small`, by the median over the steps whose learning rate is at least `main` of its peak
 (warm-up and the end of a schedule are meant to be small; while it warms up it is too early to say), no module moves at
 a `healthy` pace (a dead layer makes some of them slow, never all), and the loss has improved by less than `improved`.
-The shorter the steps, the sooner that is clear: those below a tenth of `small` are reported after `clear` readings,
-those just below `small` after `readings`. A run that has ended at the loss of a blind guess, which is known, took too
-small steps below `at_a_guess`, too, as long as no module moved by `target`. So did one that ended, over `many`
-classes, above the entropy of the labels, however far it came: it knows at most how frequent each of them is.
+The shorter the steps, the sooner that is clear: those below a tenth of `small` are reported after `clear` steps, those
+just below `small` after `patience`, and never on fewer than `clear` readings. A run that has ended at the loss of a
+blind guess, which is known, took too small steps below `at_a_guess`, too, as long as no module moved by `target`. So
+did one that ended, over `many` classes, above the entropy of the labels, however far it came: it knows at most how
+frequent each of them is.
 
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
@@ -70,8 +71,8 @@ class Limits:
     many: int = 20  # classes: of fewer, weights per class may put a good loss above the entropy of the labels
     most: int = 1000  # classes: of more, a run sees too few labels to know how frequent each of them is
     part: float = 0.01  # of the norm of all weights: a module below it is next to nothing
-    readings: int = 50  # in that main part; fewer steps cannot get far at any learning rate
-    clear: int = 20  # readings, as for any verdict, for steps with which 10,000 would not get far either
+    patience: int = 50  # steps in that main part; fewer cannot get far at any learning rate
+    clear: int = 20  # steps, and readings as for any verdict, with which 10,000 would not get far either
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
 
 
@@ -82,8 +83,8 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     over = _over_at_a_guess(run, limits)
     small, healthy = (limits.at_a_guess, limits.target) if over else (limits.small, limits.healthy)
     fewest = limits.clear if over else _needed(usual, limits)
-    if len(ratios) < fewest:
-        raise NotEnough(f"{fewest} readings of relative_update_norm, has {len(ratios)}")
+    if len(ratios) < limits.clear or ratios.last_step - ratios.first_step + 1 < fewest:
+        raise NotEnough(f"{limits.clear} readings of relative_update_norm over {fewest} steps, has {len(ratios)}")
     if warming_up(run):
         raise NotEnough("steps after the warm-up of the learning rate")
     if not 0 < usual < small:
@@ -152,11 +153,11 @@ def _next_to_nothing(run: Run, owner: str, limits: Limits) -> bool:
 
 
 def _needed(usual: float, limits: Limits) -> int:
-    """From `readings` at `small` down to `clear` at a tenth of it, in proportion on a logarithmic scale."""
+    """From `patience` at `small` down to `clear` at a tenth of it, in proportion on a logarithmic scale."""
     if not 0 < usual < limits.small:
-        return limits.readings
+        return limits.patience
     decades = min(1.0, math.log10(limits.small / usual))
-    return math.ceil(limits.readings * math.pow(limits.clear / limits.readings, decades))
+    return math.ceil(limits.patience * math.pow(limits.clear / limits.patience, decades))
 
 
 def _main_part(run: Run, series: Series, limits: Limits) -> Series:

@@ -13,8 +13,8 @@ The number of classes is known, the first reading was taken within the first `so
 of a guess or more. The loss must be one of answers: of tokens, of a watched classifier, or beside an accuracy, and not
 made of parts (detection, segmentation; terms beside the cross-entropy, as in distillation). A loss that is added up,
 over a sequence say, is compared with as many guesses, where its graph tells how many; otherwise one that never comes
-below a guess may be such a sum, and is not judged. It is a warning where `long` of the run and `steps` steps were spent
-above a guess, and a note otherwise.
+below a guess may be such a sum, and is judged only if the scores themselves are `scores` of it large. It is a warning
+where `long` of the run and `steps` steps were spent above a guess, and a note otherwise.
 
 ## When it is wrong
 Losses of a log with extra terms (regularisation, auxiliary heads) that begin large by design.
@@ -49,6 +49,7 @@ from bedside.analysis.statistics import how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
+from bedside.record.vocabulary import ACTIVATION_RMS
 from bedside.rules.base import rule
 from bedside.rules.what_was_seen import inputs_not_normalised
 from bedside.wording import number, steps
@@ -61,6 +62,7 @@ WATCHED = "bedside"  # the classes of a watched run were read off its cross-entr
 class Limits:
     fewest: int = 20  # readings of the training loss
     soon: int = 10  # steps: later readings are of a network that was trained already
+    scores: float = 0.1  # of the loss: a mean cross-entropy is about as large as scores differ, a sum is not
     times: float = 5.0  # the loss of a guess: healthy first losses, on raw inputs too, are within 4
     long: float = 0.05  # of the run spent above a guess
     steps: int = 20  # above a guess: a start can be loud and over soon
@@ -79,9 +81,10 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     if run.axis != "step" or series.first_step > limits.soon:
         raise NotEnough(f"a loss of the first {limits.soon} steps")
     first, curve, guess = float(series.values[0]), outline(series), chance.level * _added_up(run)
-    if first < limits.times * guess or curve.best >= guess:
+    never = curve.best >= guess
+    if first < limits.times * guess or (never and _scores(run) < limits.scores * first):
         return
-    below = int(np.argmax(curve.values < guess))
+    below = len(curve.values) - 1 if never else int(np.argmax(curve.values < guess))
     spent = int(curve.steps[below]) - series.first_step
     lasting = spent >= max(limits.steps, limits.long * run.steps)
     yield wrong_initial_loss.finding(
@@ -100,6 +103,13 @@ def wrong_initial_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "Look for a scale or a temperature that multiplies the scores.",
         ),
     )
+
+
+def _scores(run: Run) -> float:
+    """How large the outputs of the last module were at first; 0 if they were not read."""
+    owners = run.owners(ACTIVATION_RMS.name)
+    outputs = run.series(ACTIVATION_RMS.name, owners[-1]).finite() if owners else None
+    return float(outputs.values[0]) if outputs else 0.0
 
 
 def _other_terms(run: Run) -> str:

@@ -33,6 +33,7 @@ class Term(NamedTuple):
     reduction: str  # "mean" or "sum"
     elements: int  # that went into it
     weight: float  # constant factor
+    of_weights: bool = False  # a penalty on parameters, which no data go into
 
     @property
     def per_element(self) -> float:
@@ -94,8 +95,8 @@ def terms_of(root: Any) -> list[Term]:
     >>> x = torch.ones(4, 5, requires_grad=True)
     >>> for term in terms_of((x.square().mean() - 0.5 * x.sum()).grad_fn):
     ...     print(*term)
-    Pow mean 20 1.0
-    AccumulateGrad sum 20 -0.5
+    Pow mean 20 1.0 True
+    AccumulateGrad sum 20 -0.5 True
     """
     terms: list[Term] = []
     waiting = [(root, 1.0)]
@@ -127,7 +128,9 @@ def _reduced(node: Any, name: str, there: Sequence[Any], weight: float) -> Term 
     """A mean, a sum, or a loss function that is one of them."""
     if name in ("Mean", "Sum"):
         made_by = _operation(there[0]) if there else ""
-        return Term(made_by, name.lower(), math.prod(node._saved_self_sym_sizes), weight)
+        inputs = [each for each, _ in there[0].next_functions] if there else []
+        of_weights = "AccumulateGrad" in (made_by, *map(_operation, inputs[:1])) and len(inputs) < 2
+        return Term(made_by, name.lower(), math.prod(node._saved_self_sym_sizes), weight, of_weights)
     reduction = getattr(node, "_saved_reduction", None)
     if reduction not in (MEAN, SUM):
         return None
