@@ -34,8 +34,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from bedside.analysis.statistics import how_sure
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -55,7 +53,7 @@ class Limits:
 @rule("DAT102", severity=Severity.WARNING, needs=[INPUT_MAX], limits=Limits())
 def extreme_input(run: Run, limits: Limits) -> Iterator[Finding]:
     largest = run.series(INPUT_MAX.name)
-    usual, late = largest.median(), largest.tail(limits.growing + 1)
+    usual, late = largest.median(), largest.finite().tail(limits.growing + 1)
     if not usual > limits.large:
         yield from _grown(largest, late, limits)
         return
@@ -81,7 +79,9 @@ def extreme_input(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _grown(largest: Series, late: Series, limits: Limits) -> Iterator[Finding]:
     """Data that something multiplies again and again."""
-    if len(late) <= limits.growing or not (late.last > limits.large and bool((np.diff(late.values) > 0).all())):
+    if len(late) <= limits.growing or not (
+        late.last > limits.large and bool((late.values[1:] > late.values[:-1]).all())
+    ):
         return
     first = float(largest.values[0])
     yield extreme_input.finding(
