@@ -1,4 +1,5 @@
 from bedside.finding import Severity
+from bedside.record.run import Event
 from bedside.rules.lopsided_labels import lopsided_labels
 from bedside.testing import a_run
 
@@ -90,3 +91,24 @@ def test_a_rare_class_that_is_found_now_and_then_is_a_note():
     )
     (finding,) = lopsided_labels.check(run)
     assert finding.severity is Severity.NOTE
+
+
+def weighted(weights, counts):
+    events = [Event(step, "class_weights", {"weights": weights, "counts": counts}) for step in range(5)]
+    return lopsided_labels.check(a_run(loss=1.0, label_share_max=0.8, events=events))
+
+
+def test_speaks_of_weights_that_are_upside_down():
+    [found] = weighted([0.8, 0.15, 0.05], [48.0, 9.0, 3.0])
+    assert found.severity == Severity.WARNING
+    assert "class 0, 80 % of the labels, has the weight 0.8, and class 2, 5 % of them, 0.05" in found.message
+    [found] = weighted([1.0, 0.1], [54.0, 6.0])
+    assert "pos_weight = negatives / positives" in found.try_[0]
+
+
+def test_weights_that_make_up_for_rarity_or_have_another_reason_are_fine():
+    assert not weighted([1.25, 6.7, 20.0], [48.0, 9.0, 3.0])
+    assert not weighted([1.0, 9.0], [54.0, 6.0])
+    assert not weighted([1.0, 0.5], [54.0, 6.0])  # errors on the common class cost twice as much
+    assert not weighted([0.55, 0.45], [33.0, 27.0])
+    assert not weighted([0.8, 0.2], [8.0, 2.0])

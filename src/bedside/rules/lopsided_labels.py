@@ -1,7 +1,8 @@
 """Nearly all labels of the recent batches are of one class.
 
 ## What it sees
-The share of the most frequent class among the labels of about the last ten batches.
+The share of the most frequent class among the labels of about the last ten batches; and class weights that are the
+larger the more frequent their class is.
 
 ## Why it matters
 If the data set as a whole is mixed, it comes sorted by class: the model learns to answer the class of the moment,
@@ -15,7 +16,8 @@ mixed as those of the whole, where random batches of eight or more come close to
 one class the labels are probably broken, a warning too, as it is when held-out accuracy is that of a guess (within
 `better`) over three evaluations, or over two while the training loss is below `learned` of a blind guess: then nothing
 but the commonest class is known. So it is when recall, F1 or precision were 0 at every evaluation. Otherwise it is a
-note, for rare events are rare, and most pixels are background.
+note, for rare events are rare, and most pixels are background. Class weights (`weight=`, `pos_weight=`) that follow the
+frequencies as counts do, in proportion, are upside down, however lopsided the labels are.
 
 ## When it is wrong
 A stream that is meant to come class by class, as in continual learning.
@@ -23,6 +25,7 @@ A stream that is meant to come class by class, as in continual learning.
 ## What to try
 1. Sorted data: `DataLoader(…, shuffle=True)`.
 2. Lopsided data: `weight=` in the loss, or a `WeightedRandomSampler`; judge by F1 or area under the curve.
+3. Weights from counts: `counts.sum() / (classes * counts)`, and `pos_weight = negatives / positives`.
 
 ## Example
 >>> from bedside.testing import a_run
@@ -39,12 +42,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bedside.analysis.class_weights import WeightsThatFollow, weights_that_follow
 from bedside.analysis.losses import training_loss
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import BATCH_LABEL_SPREAD, LABEL_SHARE_MAX
 from bedside.rules.base import rule
-from bedside.wording import percent
+from bedside.wording import number, percent
 
 FOUND = ("recall", "f1", "f1_score", "precision", "sensitivity", "tpr")  # metrics of the rare class
 
@@ -63,6 +67,9 @@ class Limits:
 @rule("DAT105", severity=Severity.WARNING, needs=[LABEL_SHARE_MAX], limits=Limits())
 def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
     shares = run.series(LABEL_SHARE_MAX.name).finite()
+    if upside_down := weights_that_follow(run):
+        yield _upside_down(run, upside_down)
+        return
     if len(shares) < limits.fewest:
         return
     usual = shares.median()
@@ -106,6 +113,21 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
             "Shuffle: DataLoader(…, shuffle=True).",
             "If the data set is lopsided as a whole: weight= in the loss, or a WeightedRandomSampler.",
         )[0 if is_sorted else 1 :],
+    )
+
+
+def _upside_down(run: Run, found: WeightsThatFollow) -> Finding:
+    weights, shares = [number(weight, 2) for weight in found.weights], [percent(share) for share in found.shares]
+    return lopsided_labels.finding(
+        f"Class weights are upside down: class {found.common}, {shares[0]} of the labels, has the weight {weights[0]}, "
+        f"and class {found.rare}, {shares[1]} of them, {weights[1]}. The commonest class counts even more than it did.",
+        first_step=0,
+        last_step=max(run.steps - 1, 0),
+        confidence=0.9,
+        evidence={"weights": list(found.weights), "shares": list(found.shares)},
+        series=[LABEL_SHARE_MAX.name],
+        could_also_be=("Errors on the common class that cost more, in just this proportion.",),
+        try_=("Divide by the counts: weight = counts.sum() / (classes * counts); pos_weight = negatives / positives.",),
     )
 
 

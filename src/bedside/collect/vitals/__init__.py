@@ -9,6 +9,7 @@ from bedside.collect.vitals.asked_noise import AskedNoise
 from bedside.collect.vitals.attention import Attention
 from bedside.collect.vitals.autocast_type import AutocastType
 from bedside.collect.vitals.batch_statistics import BatchStatistics
+from bedside.collect.vitals.class_weights import ClassWeights
 from bedside.collect.vitals.constant_weights import ConstantWeights
 from bedside.collect.vitals.dead_units import DeadUnits
 from bedside.collect.vitals.evaluation_dropout import EvaluationDropout
@@ -66,6 +67,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     FirstNonfinite,
     Inputs,
     Labels,
+    ClassWeights,
     Activations,
     DeadUnits,
     Attention,
