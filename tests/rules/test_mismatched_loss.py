@@ -90,3 +90,12 @@ def test_several_classes_at_once_are_a_warning():
     assert found.severity == Severity.WARNING
     assert "cross_entropy takes one class for each sample" in found.message
     assert "binary_cross_entropy_with_logits" in found.try_[0]
+
+
+def test_says_what_a_loss_of_margins_takes():
+    [found] = mismatched_loss.check(seen(function="margins", made_by="labels of 0 and 1"))
+    assert found.message == (
+        "The margin in the loss takes labels of -1 and +1 and is given labels of 0 and 1: an example whose label is 0 "
+        "has the same loss whatever its score, and teaches nothing."
+    )
+    assert found.try_[0].startswith("Give it 2 * labels - 1")

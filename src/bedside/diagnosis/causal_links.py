@@ -84,6 +84,7 @@ LINKS: tuple[Link, ...] = (
     *links("mismatched-loss", "undersized-update faded-gradient", "squeezed between 0 and 1, scores pass on little"),
     *links("mismatched-loss", "unbounded-negative-loss", "unnormalised scores can be raised for ever"),
     *links("mismatched-loss", "runaway-weights exploding-gradient", "unnormalised scores can be raised for ever"),
+    *links("mismatched-loss", "dead-layer", "what pushes in one direction only ends where nothing pushes any more"),
     *links("mismatched-loss", "loss-without-accuracy overconfident", "the loss does not measure the answers"),
     *links("mismatched-loss", NOT_LEARNING, "a loss that cannot fall far looks like a network that cannot learn"),
     *links("broadcast-loss", "undersized-update", "averaged over all pairs, the errors cancel"),

@@ -7,15 +7,17 @@ all before `nll_loss` and `ctc_loss`, a softmax before `kl_div`, and an exponent
 exponential itself, as `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as
 a Dice loss does where the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the
 classes. A `cross_entropy` whose targets are several classes at once. A CTC loss among whose targets is its own blank. A
-policy gradient whose advantage still hangs on the network that estimates values.
+policy gradient whose advantage still hangs on the network that estimates values. A hinge, a soft margin, a ranking or
+a cosine embedding whose labels are 0 and 1.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
 lower end: they grow for ever. Behind a ReLU a class whose score is not positive gets no gradient, and stays as it is.
 A sum of bare scores passes through zero, where a quotient leaps from one end to the other. An advantage with a gradient
-teaches the critic to be wrong, to where it makes the actor's part of the loss small. The network learns in spite
-of it, slowly, and the curve looks like a hard problem.
+teaches the critic to be wrong, to where it makes the actor's part of the loss small. Losses of margins multiply the
+score by a sign: times zero it counts nothing, and half of the examples teach nothing. The network learns in spite of
+it, slowly, and the curve looks like a hard problem.
 
 ## How it decides
 It reads the graph of the first predictions; operations that only change the shape are looked through.
@@ -67,6 +69,7 @@ TAKES = {
     "ctc_targets": "targets without the blank",
     "class_targets": "one class for each sample, or shares that add up to one",
     "policy_gradient": "an advantage without a gradient",
+    "margins": "labels of -1 and +1",
 }
 # What the function is called in a sentence, where it has no name of its own.
 CALLED = {
@@ -76,6 +79,7 @@ CALLED = {
     "ctc_targets": "ctc_loss",
     "class_targets": "cross_entropy",
     "policy_gradient": "The policy gradient",
+    "margins": "The margin in the loss",
 }
 
 
@@ -109,6 +113,8 @@ def _given(function: str, made_by: str) -> str:
         return f"the {made_by} among them"
     if function == "class_targets":
         return f"{made_by} at once, each as a one"
+    if function == "margins":
+        return made_by
     if function == "policy_gradient":
         return f"one that still hangs on the {made_by}"
     return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
@@ -134,12 +140,16 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
         return "a symbol that is also the silence can be neither learned nor read, and the loss may fall below zero"
     if function == "policy_gradient":
         return "values are then learned so that actions look good, and not so that they are right"
+    if function == "margins":
+        return "an example whose label is 0 has the same loss whatever its score, and teaches nothing"
     if function == "exp":
         return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
 
 
 def _remedy(function: str, made_by: str) -> str:
+    if function == "margins":
+        return "Give it 2 * labels - 1, or use binary_cross_entropy_with_logits, which takes labels of 0 and 1."
     if function == "policy_gradient":
         return "Detach it: -(log_prob * advantage.detach()).mean() for the actor; the critic has a loss of its own."
     if function == "probabilities":

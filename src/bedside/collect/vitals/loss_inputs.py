@@ -5,7 +5,7 @@ it was given something else. The last operation before the loss, apart from thos
 backward pass must come through that very call, which may have been made for the log alone. A loss of counts or rates
 takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
 A cross-entropy whose targets are several classes at once lets none of them be right. And a loss that divides by a sum
-(an overlap over two areas) wants what cannot be negative: a sum of bare scores may be zero and of either sign.
+(an overlap over two areas) wants what cannot be negative: a sum of bare scores may be zero and of either sign. And a loss of margins wants signs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.reading.graph_values import SHAPING, kept_as
+from bedside.collect.reading.margin_targets import zeros_among_signs
 from bedside.collect.reading.policy_gradient import weighted_with_gradient
 from bedside.record.run import Event
 
@@ -103,6 +104,8 @@ class LossInputs(Collector):
                 facts = {"function": "policy_gradient", "made_by": "value network"}
             elif (blank := blank_in_targets(each)) is not None:
                 facts = {"function": "ctc_targets", "made_by": f"blank ({blank})"}
+            elif labels := zeros_among_signs(list(_near_the_end(each))):
+                facts = {"function": "margins", "made_by": labels}
             else:
                 continue
             self._looked["graph"] = MAX_LOOKS
