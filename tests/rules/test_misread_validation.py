@@ -11,6 +11,9 @@ from bedside.testing import a_run
 CLASSES = {"kind": "classes", "right": 0.05, "renamed": 0.9, "on": 0.2, "back": 0.2, "labels": 5, "examples": 400}
 NUMBERS = {"kind": "numbers", "error": 90.0, "line": 0.5, "spread": 9.0, "factor": 10.0, "offset": 3.0, "examples": 300}
 
+COLUMNS = NUMBERS | {"error": 0.43, "spread": 0.23, "line": 0.2, "order": [1, 0]}
+COLUMNS |= {"reordered": 0.001, "column_spread": 0.23}
+
 
 def found(*looks):
     return misread_validation.check(a_run(loss=1.0, events=[Event(20 * i, "evaluation_answers", e) for i, e in looks]))
@@ -22,6 +25,7 @@ def found(*looks):
         (CLASSES, "90 % would be with the 5 labels renamed one to one."),
         (CLASSES | {"renamed": 0.3, "back": 0.95}, "95 % agree with the label one place back."),
         (NUMBERS, "multiplied by 10 and moved by 3."),
+        (COLUMNS, "by 0.001 if they are compared with columns 1, 0 of the targets."),
     ],
 )
 def test_speaks_when_answers_are_right_in_other_terms(seen, said):
@@ -39,6 +43,8 @@ def test_speaks_when_answers_are_right_in_other_terms(seen, said):
         CLASSES | {"examples": 25},
         NUMBERS | {"error": 2.0},
         NUMBERS | {"line": 5.0},
+        COLUMNS | {"error": 0.22},
+        COLUMNS | {"reordered": 0.04},
     ],
 )
 def test_stays_silent_about_answers_that_are_right_or_just_wrong(seen):

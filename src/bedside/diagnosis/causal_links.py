@@ -131,6 +131,12 @@ LINKS: tuple[Link, ...] = (
         "gap-from-start erratic-validation overfitting overconfident loss-at-chance",
         "validation is a different task from training",
     ),
+    *links(
+        "misread-validation",
+        "gap-from-start nothing-generalises worsening-metric worse-than-guess metric-loss-disagreement overconfident "
+        "loss-without-accuracy erratic-validation",
+        "right answers are scored as wrong ones",
+    ),
     *links("mixed-samples", NOT_LEARNING, "what is normalised over the batch says little about a sample"),
     *links("mixed-samples", "gap-from-start erratic-validation", "validation comes in other batches"),
     *links("padded-targets", "suspiciously-perfect lopsided-labels loss-without-accuracy", "padding is soon learned"),

@@ -2,21 +2,23 @@
 
 ## What it sees
 Answers that are nearly all wrong, and nearly all right once the held-out labels are renamed one to one, moved by one
-place, or put through one straight line. Or an accuracy that was logged and is not what the answers say.
+place, put through one straight line, or their columns exchanged. Or an accuracy that was logged and is not what the
+answers say.
 
 ## Why it matters
 The network has learned what it should, and the score says the opposite: classes are numbered anew for the held-out part
-(another order of folders, an encoder fitted twice), tags slipped by one token, targets are in another unit; or the
-score is that of the last batch alone, or of answers compared with the wrong labels. Every decision made by it is wrong.
+(another order of folders, an encoder fitted twice), tags slipped by one token, targets are in another unit or order; or
+the score is that of the last batch alone, or of answers compared with the wrong labels. Every decision made by it is
+wrong.
 
 ## How it decides
 From the answers and targets of the evaluations' own loss calls, the last `looks` of them. Classes: at most `wrong` of
 the answers agree with their labels, while under one renaming (or one place on or back) `right` of them do, over
 `labels` classes and `examples` answers. Numbers: the squared error is above the targets' variance, so that a constant
-would do better, and a straight line through the answers takes away all but `left` of that variance. A logged accuracy
-is that of the last batch where it equals it at all of `same` evaluations or more, and at `same` of them not that of all
-batches; it miscounts where the answers of the last `looks` evaluations, one for each example, are right more often than
-it says by `apart`.
+would do better, and a straight line through the answers, or another order of their columns, takes away all but `left`
+of that variance. A logged accuracy is that of the last batch where it equals it at all of `same` evaluations or more,
+and at `same` of them not that of all batches; it miscounts where the answers of the last `looks` evaluations, one for
+each example, are right more often than it says by `apart`.
 
 ## When it is wrong
 Held-out data that are meant to be answered in other terms; an accuracy of something else than the loss is given.
@@ -40,8 +42,9 @@ to one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.errors import NotEnough
@@ -96,6 +99,8 @@ def _said(look: Event, limits: Limits) -> str:
     if counts["examples"] < limits.examples:
         return ""
     if counts["kind"] == "numbers":
+        if order := _other_order(counts, limits):
+            return order
         if counts["error"] <= counts["spread"] or counts["line"] > limits.left * counts["spread"]:
             return ""
         return (
@@ -114,6 +119,18 @@ def _said(look: Event, limits: Limits) -> str:
     if moved >= limits.right:
         return begins + f"{percent(moved)} agree with the label one place {'on' if moved == counts['on'] else 'back'}."
     return ""
+
+
+def _other_order(counts: Mapping[str, Any], limits: Limits) -> str:
+    spread, error = counts.get("column_spread", 0.0), counts["error"]
+    if not error > spread > 0 or counts["reordered"] > limits.left * spread:
+        return ""
+    order = ", ".join(str(column) for column in counts["order"])
+    return (
+        f"Validation answers are off by more ({number(error)}, squared) than a constant for each column would be "
+        f"({number(spread)}), and by {number(counts['reordered'])} if they are compared with columns {order} of the "
+        "targets."
+    )
 
 
 def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Finding]:

@@ -71,3 +71,41 @@ def test_the_last_batch_and_the_examples_are_counted_besides(tmp_path):
     assert (told["calls"], told["rows"], told["examples"]) == (2, 36, 36)
     assert (told["last_right"], told["last_examples"]) == (1.0, 6)
     assert told["right"] == pytest.approx(6 / 36)
+
+
+def test_questions_of_yes_or_no_have_two_classes(tmp_path):
+    wanted = (torch.arange(80) % 4 == 0).float()[:, None]
+    told = seen(tmp_path / "a", lambda m, y: 3 * y - 1, wanted.split(40), F.binary_cross_entropy_with_logits)
+    assert (told[0]["right"], told[0]["labels"], told[0]["examples"]) == (1.0, 2, 80)
+    told = seen(tmp_path / "b", lambda m, y: 0.8 - 0.6 * y, wanted.split(40), F.binary_cross_entropy)
+    assert (told[0]["right"], told[0]["renamed"]) == (0.0, 1.0)
+    assert not seen(
+        tmp_path / "c", lambda m, y: y, [torch.ones(40, 3)], F.binary_cross_entropy
+    )  # several for each example
+
+
+def test_columns_in_another_order_are_recognised(tmp_path):
+    wanted = torch.randn(200, 3, generator=torch.Generator().manual_seed(0))
+    [told, *_] = seen(tmp_path / "a", lambda m, y: y[:, [2, 0, 1]] + 0.01, wanted.split(50), F.mse_loss)
+    assert told["order"] == [2, 0, 1]
+    assert told["reordered"] == pytest.approx(1e-4, rel=1e-2)
+    assert told["column_spread"] == pytest.approx(float(wanted.var(0, correction=0).mean()), rel=1e-4)
+    assert told["error"] > told["column_spread"]
+    assert "order" not in seen(tmp_path / "b", lambda m, y: y, wanted[:, :1].split(50), F.mse_loss)[0]
+
+
+def test_a_loss_after_the_block_without_gradients_is_of_the_evaluation_as_well(tmp_path):
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    x = torch.randn(64, 4)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(model(x[:8]), torch.ones(8, 1)).backward()
+        optimizer.step()
+        with torch.no_grad():
+            scores = model(x)
+        F.binary_cross_entropy_with_logits(scores, (scores > 0).float())
+
+    run = watched(model, optimizer, tmp_path, body, steps=3)
+    assert [each.data["right"] for each in run.events_of("evaluation_answers")] == [1.0] * 3

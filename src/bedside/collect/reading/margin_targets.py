@@ -17,7 +17,14 @@ from bedside.collect.reading.graph_values import SHAPING, kept_as
 
 FEWEST = 4  # examples of either kind: one zero alone may be an example that is left out
 MAX_CHAIN = 8  # operations between the bend of the loss and the product
-BENDS = ("Clamp", "Relu", "Maximum", "Softplus", "Log1P", "Log")  # by which a margin that is large enough counts no more
+BENDS = (
+    "Clamp",
+    "Relu",
+    "Maximum",
+    "Softplus",
+    "Log1P",
+    "Log",
+)  # by which a margin that is large enough counts no more
 SHIFTS = ("Rsub", "Sub", "Add")  # the margin, or the one of log(1 + exp(-m))
 PASSED = (*SHIFTS, "Neg", "Exp", *SHAPING)
 
@@ -113,7 +120,7 @@ def _no_choice(total: Any) -> bool:
         hinged = hinged or any(node is not None and _operation(node).startswith("Clamp") for node in (first, second))
     if not hinged or taken[0].shape != taken[1].shape:
         return False
-    fewer, more = sorted((int(each.sum()) for each in taken))
+    fewer, more = sorted(int(each.sum()) for each in taken)
     examples = taken[0].numel()
     none = fewer == 0 and FEWEST <= more <= examples - FEWEST
     return none or (more == examples and FEWEST <= fewer <= examples - FEWEST)

@@ -4,8 +4,9 @@
 it was given something else. The last operation before the loss, apart from those that only reshape, shows it; the
 backward pass must come through that very call, which may have been made for the log alone. A loss of counts or rates
 takes the exponential of its input itself: where that input is an exponential already, the graph has one upon the other.
-A cross-entropy whose targets are several classes at once lets none of them be right. And a loss that divides by a sum
-(an overlap over two areas) wants what cannot be negative: a sum of bare scores may be zero and of either sign. And a loss of margins wants signs.
+A cross-entropy whose targets are several classes at once lets none of them be right. A loss that divides by a sum (an
+overlap over two areas) wants what cannot be negative: a sum of bare scores may be zero and of either sign. And a loss
+of margins wants signs, and no zeros among them.
 """
 
 from __future__ import annotations

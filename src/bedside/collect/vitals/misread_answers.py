@@ -3,12 +3,14 @@
 Held-out labels numbered differently from the training labels, targets in another unit, tags shifted by one place: the
 network is right, and its score says that it is wrong. What was computed for the loss of an evaluation shows it. Of
 classes a table is kept of what was answered for which label, and whether the answers agree with the labels one place on
-or back; of numbers the sums from which the best straight line from answers to targets follows. How many of the last
-batch's answers are right is kept besides: an evaluation that forgets to add up its batches logs no more than that.
+or back; of numbers the sums from which the best straight line from answers to targets follows, and where each answer is
+a row of them, how far each is off from each of the row's targets. How many of the last batch's answers are right is
+kept besides: an evaluation that forgets to add up its batches logs no more than that.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -26,6 +28,9 @@ MAX_CLASSES = 64  # the table is read with every evaluation
 MAX_LOOKS = 200  # evaluations
 CLASSES = ("cross_entropy", "nll_loss")
 NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+HALF = {"binary_cross_entropy": 0.5, "binary_cross_entropy_with_logits": 0.0}  # from there on the answer is yes
+MOMENTS = 6  # numbers
+MAX_COLUMNS = 6  # of a row of numbers: all 720 orders of them are tried
 
 
 class MisreadAnswers(Collector):
@@ -51,11 +56,13 @@ class MisreadAnswers(Collector):
             self._rows += len(batch) if batch is not None and batch.dim() else 0
 
     def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
-        if self._looks >= MAX_LOOKS or torch.is_grad_enabled() or not isinstance(prediction, Tensor):
+        if self._looks >= MAX_LOOKS or not isinstance(prediction, Tensor) or not isinstance(target, Tensor):
             return
-        if prediction.requires_grad or not isinstance(target, Tensor):
+        if prediction.requires_grad or (torch.is_grad_enabled() and not self._evaluates):
             return
         self._turn(self.context.step)
+        if function in HALF and (table := yes_or_no(prediction - HALF[function], target)) is not None:
+            function, prediction, target = CLASSES[0], table, target.reshape(-1).long()
         if function in CLASSES and prediction.dim() > 1 and 2 <= prediction.shape[1] <= MAX_CLASSES:
             if not target.is_floating_point():
                 numbers = answered(prediction, target)
@@ -64,8 +71,14 @@ class MisreadAnswers(Collector):
                 right = numbers[:-2].view(prediction.shape[1], -1).diagonal().sum()
                 self._calls, self._last = self._calls + 1, torch.stack([right, numbers[:-2].sum()])
         elif function in NUMBERS and target.is_floating_point() and prediction.shape == target.shape:
-            sums = moments(prediction, target)
-            self._sums = sums if self._sums is None else self._sums + sums
+            sums = torch.cat([moments(prediction, target), column_moments(prediction, target)])
+            fits = self._sums is not None and self._sums.shape == sums.shape
+            self._sums = self._sums + sums if fits and self._sums is not None else sums
+
+    @property
+    def _evaluates(self) -> bool:
+        """Whether there was a forward since the last step that nothing can be learned from."""
+        return self._rows > 0 and self._step == self.context.step
 
     def _turn(self, step: int) -> None:
         if step != self._step:
@@ -99,7 +112,8 @@ class MisreadAnswers(Collector):
                 last = {"last_right": right / max(examples, 1), "last_examples": int(examples)}
                 facts = facts and facts | seen | last
             else:
-                facts = other_unit(numbers)
+                facts = other_unit(numbers[:MOMENTS])
+                facts = facts and facts | other_order(numbers[MOMENTS:], facts["examples"])
             if facts:
                 yield Event(step, "evaluation_answers", {"kind": kind} | facts, time.time())
 
@@ -115,10 +129,28 @@ def answered(prediction: Tensor, target: Tensor) -> Tensor:
     return torch.cat([table, torch.stack([on, back])])
 
 
+def yes_or_no(prediction: Tensor, target: Tensor) -> Tensor | None:
+    """Scores of no and of yes, where each example is asked one such question; None where it is not."""
+    if not prediction.dim() or prediction.shape != target.shape or target.numel() != len(target):
+        return None
+    score = prediction.detach().reshape(-1)
+    return torch.stack([-score, score], 1)
+
+
 def moments(prediction: Tensor, target: Tensor) -> Tensor:
     given, wanted = prediction.detach().double().reshape(-1), target.detach().double().reshape(-1)
     sums = [given.sum(), wanted.sum(), given.square().sum(), wanted.square().sum(), (given * wanted).sum()]
     return torch.stack([*sums, torch.ones_like(given).sum()])
+
+
+def column_moments(prediction: Tensor, target: Tensor) -> Tensor:
+    """By column, where each answer is a row of several: sums of the answers' and the targets' squares, of the targets,
+    and of all products; nothing otherwise."""
+    if prediction.dim() != 2 or not 2 <= prediction.shape[1] <= MAX_COLUMNS:
+        return torch.zeros(0, dtype=torch.float64, device=prediction.device)
+    given, wanted = prediction.detach().double(), target.detach().double()
+    sums = [given.square().sum(0), wanted.square().sum(0), wanted.sum(0), (given.T @ wanted).reshape(-1)]
+    return torch.cat(sums)
 
 
 def other_labels(numbers: Tensor) -> dict[str, Any]:
@@ -145,6 +177,25 @@ def other_labels(numbers: Tensor) -> dict[str, Any]:
         "labels": int(seen.sum()),
         "examples": int(total),
     }
+
+
+def other_order(numbers: Tensor, count: int) -> dict[str, Any]:
+    """The squared error under the best other order of a row's targets, that order, and the columns' own variance.
+
+    >>> wanted = torch.tensor([[0.0, 5.0], [1.0, 2.0], [2.0, 8.0], [1.0, 5.0]])
+    >>> other_order(column_moments(wanted.flip(1), wanted), 8)
+    {'reordered': 0.0, 'order': [1, 0], 'column_spread': 2.5}
+    """
+    if not len(numbers):
+        return {}
+    columns = round((9 / 4 + len(numbers)) ** 0.5 - 3 / 2)
+    given, wanted, sums = numbers[: 3 * columns].reshape(3, columns)
+    products, rows = numbers[3 * columns :].reshape(columns, columns), count / columns
+    errors = (given[:, None] + wanted - 2 * products) / rows
+    orders = [each for each in itertools.permutations(range(columns)) if each != tuple(range(columns))]
+    error, order = min((float(errors[list(range(columns)), list(each)].mean()), each) for each in orders)
+    spread = float((wanted / rows - (sums / rows).square()).mean())
+    return {"reordered": max(0.0, error), "order": list(order), "column_spread": spread}
 
 
 def other_unit(numbers: Tensor) -> dict[str, Any]:
