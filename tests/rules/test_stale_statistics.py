@@ -29,3 +29,10 @@ def test_stays_silent_after_a_few_batches():
 
 def test_stays_silent_without_an_evaluation():
     assert not list(stale_statistics.check(a_run(loss=0.4, events=[Event(0, "coverage")])))
+
+
+def test_speaks_of_a_copy_that_is_evaluated_with_the_averages_it_was_made_with():
+    events = [Event(0, "coverage"), Event(300, "stale_copy", {"where": ["0.1", "2.1"], "batches": 300})]
+    [found] = stale_statistics.check(a_run(loss=0.4, events=events))
+    assert "the running averages of `0.1`, `2.1` are still those that it was made with, after 300" in found.message
+    assert "buffers" in found.try_[0]

@@ -45,6 +45,7 @@ from bedside.collect.vitals.seen_before import SeenBefore
 from bedside.collect.vitals.shared_parameters import SharedParameters
 from bedside.collect.vitals.simple_models import SimpleModels
 from bedside.collect.vitals.single_samples import SingleSamples
+from bedside.collect.vitals.stale_copies import StaleCopies
 from bedside.collect.vitals.target_range import TargetRange
 from bedside.collect.vitals.task_changes import TaskChanges
 from bedside.collect.vitals.task_losses import TaskLosses
@@ -93,6 +94,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     OptimizerEpsilon,
     SingleSamples,
     BatchStatistics,
+    StaleCopies,
     FrozenWeights,
     SharedParameters,
     ZeroGradients,
