@@ -12,6 +12,12 @@ def test_speaks_when_the_gradient_is_gone_and_the_loss_is_not():
     assert found.first_step == 50
 
 
+def test_needs_two_readings_in_the_first_tenth():
+    few = np.r_[np.ones(4), np.zeros(20)]
+    assert faded_gradient.check(a_run(loss=2.3, grad_norm=few))
+    assert isinstance(faded_gradient.examine(a_run(loss=2.3, grad_norm=few[:-1])), NotExamined)
+
+
 def test_stays_silent_when_the_job_is_done():
     assert not faded_gradient.check(a_run(loss=np.geomspace(2.3, 1e-3, 300), grad_norm=FADED))
 

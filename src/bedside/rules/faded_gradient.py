@@ -57,7 +57,7 @@ class Limits:
     nothing: int = 4  # readings that are all zero, of a norm that rounds to that
     counted: float = 0.5  # of a loss: far above what a norm that is rounded to zero could belong to
     still: float = 0.02  # of the level: a loss that moves by more has a gradient, whatever was logged for it
-    readings: int = 40  # four in the first tenth, ten in the last quarter
+    readings: int = 24  # two in the first tenth, six in the last quarter
 
 
 @rule("GRD109", severity=Severity.WARNING, needs=[GRAD_NORM, LOSS], limits=Limits())
