@@ -411,3 +411,23 @@ def test_single_batches_that_scatter_by_factors_show_what_was_learned_on_the_log
     rng = np.random.default_rng(3)
     loss = np.r_[np.full(34, 0.06), np.full(136, 0.015)] * np.exp(1.4 * rng.normal(size=170))
     assert judged(a_run(steps=170, loss=loss)).word == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("last", "finished", "word"), [(1.2, True, "unclear"), (0.8, True, "healthy"), (1.2, None, "healthy")]
+)
+def test_a_run_that_ended_at_full_pace_far_from_anything_good_is_not_healthy_yet(last, finished, word):
+    loss = np.linspace(2.3, last, 400) + 0.01 * np.random.default_rng(0).standard_normal(400)
+    said = judged(a_run(loss=loss, relative_update_norm=3e-3, config={"classes": 10}, finished=finished))
+    assert said.word == word
+    assert word == "healthy" or "as fast as ever, at 1.2" in said.reason
+
+
+@pytest.mark.parametrize(
+    ("right", "rose", "word"), [(0.7, 0.4, "unclear"), (0.9, 0.4, "healthy"), (0.7, 0.0, "healthy")]
+)
+def test_training_data_known_by_heart_and_many_wrong_answers_are_a_doubt(right, rose, word):
+    held_out = np.r_[np.linspace(2.3, 1.0, 5), np.linspace(1.0, 1.0 + rose, 15)]
+    accuracy = np.minimum(np.linspace(0.1, 2 * right, 20), right)
+    said = judged(a_run(loss=falling(last=0.001), val_loss=held_out, val_accuracy=accuracy))
+    assert said.word == word

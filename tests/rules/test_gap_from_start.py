@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bedside.finding import NotExamined
+from bedside.record.run import Event
 from bedside.rules.gap_from_start import gap_from_start
 from bedside.testing import a_run
 
@@ -62,3 +63,40 @@ def test_is_not_examined_without_validation():
 def test_an_average_that_stays_near_where_it_began_is_not_what_was_trained(held_out, finished, speaks):
     run = a_run(loss=2.3 * np.exp(-np.arange(800) / 30) + 1e-3, val_loss=held_out, finished=finished)
     assert bool(gap_from_start.check(run)) is speaks
+
+
+@pytest.mark.parametrize(
+    ("last", "config", "speaks"), [(1.8, {"classes": 10}, True), (1.6, {"classes": 10}, False), (1.8, {}, False)]
+)
+def test_an_average_that_still_answers_like_a_blind_guess_need_not_have_come_to_rest(last, config, speaks):
+    held_out = np.linspace(2.3, last, 16)
+    run = a_run(loss=2.3 * np.exp(-np.arange(800) / 30) + 1e-3, val_loss=held_out, finished=True, config=config)
+    assert bool(gap_from_start.check(run)) is speaks
+
+
+def split(trained, asked, spread=0.95):
+    look = Event(90, "evaluation_answers", {"kind": "classes", "each_label": asked, "examples": sum(asked)})
+    run = a_run(loss=curve(2, 0.1), batch_label_spread=spread, config={"each_label": trained}, events=[look])
+    return gap_from_start.check(run)
+
+
+def test_speaks_of_classes_that_only_evaluations_ask_for():
+    [found] = split([400, 0, 400, 400, 0], [20, 20, 20, 20, 20])
+    assert found.message == (
+        "40 % of the held-out labels are of the classes 1, 4, and none of the 1,200 training labels that were "
+        "counted is."
+    )
+
+
+@pytest.mark.parametrize(
+    ("trained", "asked", "spread"),
+    [
+        ([400, 3, 400, 400, 3], [20, 20, 20, 20, 20], 0.95),  # rare, but there
+        ([400, 0, 400, 400, 400], [24, 4, 24, 24, 24], 0.95),  # a few
+        ([20, 0, 20, 20, 20], [20, 20, 20, 20, 20], 0.95),  # few were counted
+        ([400, 0, 400, 400, 0], [20, 20, 20, 20, 20], 0.2),  # the data come class by class
+        ([400, 0, 400, 400], [20, 20, 20, 20, 20], 0.95),  # other classes
+    ],
+)
+def test_says_nothing_of_classes_that_may_have_been_missed(trained, asked, spread):
+    assert split(trained, asked, spread) == []

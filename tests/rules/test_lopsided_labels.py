@@ -112,3 +112,28 @@ def test_weights_that_make_up_for_rarity_or_have_another_reason_are_fine():
     assert not weighted([1.0, 0.5], [54.0, 6.0])  # errors on the common class cost twice as much
     assert not weighted([0.55, 0.45], [33.0, 27.0])
     assert not weighted([0.8, 0.2], [8.0, 2.0])
+
+
+def beside(trained, asked):
+    look = Event(90, "evaluation_answers", {"kind": "classes", "each_label": asked, "examples": sum(asked)})
+    config = {"classes": len(trained), "label_entropy": 1.0, "each_label": trained}
+    return lopsided_labels.check(a_run(loss=1.0, label_share_max=0.5, config=config, events=[look]))
+
+
+def test_speaks_of_a_held_out_part_of_one_class():
+    [found] = beside([500, 500], [0, 40])
+    assert found.message.startswith(
+        "All 40 held-out labels are of class 1, and 50 % of the training labels are of others"
+    )
+    assert not beside([500, 500], [0, 20])  # twenty heads in a row are thrown once in a million times
+    assert not beside([10, 990], [0, 400])  # one in a hundred is rare on both sides
+    assert not beside([500, 500], [5, 35])
+
+
+def test_speaks_of_training_labels_that_are_far_more_lopsided_than_those_of_evaluation():
+    [found] = beside([850, 50, 50, 50], [25, 25, 25, 25])
+    assert found.message.startswith("85 % of the training labels are of class 0, and 25 % of the held-out labels are")
+    assert found.severity == Severity.WARNING
+    assert not beside([750, 100, 75, 75], [25, 25, 25, 25])  # long-tailed
+    assert not beside([850, 50, 50, 50], [60, 15, 15, 10])
+    assert not beside([850, 50, 50, 50], [10, 10, 10, 10])

@@ -72,7 +72,7 @@ def test_speaks_of_short_steps_where_a_finished_run_is_still_at_a_guess():
     assert not undersized_update.check(a_run(**slow, config={"classes": 100}, finished=True))
 
 
-@pytest.mark.parametrize(("last", "update", "speaks"), [(3.6, 1.5e-5, True), (2.5, 1.5e-5, False), (3.6, 1e-3, False)])
+@pytest.mark.parametrize(("last", "update", "speaks"), [(3.6, 1.5e-5, True), (2.1, 1.5e-5, False), (3.6, 1e-3, False)])
 def test_a_run_that_ended_above_the_entropy_of_many_labels_had_too_small_steps(last, update, speaks):
     run = a_run(
         loss=np.linspace(4.6, last, 300),
@@ -94,3 +94,41 @@ def test_readings_that_are_far_apart_show_as_many_steps_as_lie_between_them():
     rate = Series("lr", "", np.arange(600), np.full(600, 1e-6))
     moved = Series("relative_update_norm", "", far, np.full(len(far), 2e-5))
     assert undersized_update.check(Run("run", [loss, rate, moved]))
+
+
+def short_way(moved=3e-4, fell=0.15, steps=440, bends=False, **more):
+    """A run that has ended, whose loss fell evenly (or bent and rests) while steps of `moved` added up."""
+    done = np.linspace(0, 1, steps)
+    loss = 2.3 - fell * (1 - np.exp(-8 * done) if bends else done)
+    noise = 0.005 * np.random.default_rng(0).standard_normal(steps)
+    facts = {"config": {"classes": 10}, "finished": True, "lr": 3e-5} | more
+    return a_run(loss=loss + noise, relative_update_norm={"": moved, "body": moved, "head": 2 * moved}, **facts)
+
+
+def test_speaks_when_a_run_ends_on_a_short_way_along_which_the_loss_fell_evenly():
+    [found] = undersized_update.check(short_way())
+    assert "moved the weights by 0.1 of their norm" in found.message
+    assert "94 % of a blind guess, ln 10" in found.message
+    assert found.try_[0] == "Raise the learning rate from 3e-5 to about 3e-4."
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        short_way(bends=True),  # it rests: more of the same would not help
+        short_way(moved=1e-3),  # long enough a way
+        short_way(fell=1.5),  # below half of a guess: a fine-tuned model may be near its end
+        short_way(config={}),  # nobody knows what a guess has
+        short_way(finished=False),
+        short_way(steps=90),  # too few steps, perhaps
+    ],
+)
+def test_stays_silent_where_something_else_ended_it(run):
+    assert not undersized_update.check(run)
+
+
+def test_half_a_blind_guess_and_a_way_of_a_third_are_the_edges():
+    assert undersized_update.check(short_way(fell=1.1))
+    assert not undersized_update.check(short_way(fell=1.3))
+    assert undersized_update.check(short_way(moved=0.29 / 440))
+    assert not undersized_update.check(short_way(moved=0.31 / 440))

@@ -83,3 +83,22 @@ def test_lets_a_low_rate_be_that_was_asked_for_or_that_still_teaches():
     assert not loaded(1e-6, asked=1e-6, loss=[2.3, 2.31] * 100)
     assert not loaded(1e-6, before=0, loss=[2.3, 2.31] * 100)
     assert not loaded(1e-6, loss=[2.3 - 0.005 * i for i in range(200)])
+
+
+def hasty(factor=0.2, end=0.8, name="StepLR", **config):
+    """Twelve epochs of fifty steps, the rate times `factor` after each; the loss stands still from the third on."""
+    step = np.arange(600)
+    noise = 0.05 * np.random.default_rng(0).standard_normal(600)
+    loss = np.where(step < 60, 1.8 - (1.8 - end) * step / 60, end) + noise
+    config = {"classes": 6, "schedulers": [{"name": name}]} | config
+    return vanished_learning_rate.check(a_run(loss=loss, lr=1e-2 * factor ** (step // 50), config=config))
+
+
+def test_speaks_of_a_rate_that_was_gone_before_anything_can_have_been_learned():
+    [found] = hasty()
+    assert "58 % of the run followed" in found.message
+
+
+@pytest.mark.parametrize("other", [{"factor": 0.5}, {"end": 0.3}, {"name": "ReduceLROnPlateau"}, {"classes": 0}])
+def test_lets_a_fast_decay_be_that_did_no_harm(other):
+    assert not hasty(**other)

@@ -16,6 +16,10 @@ training data as well (`eval_train/loss`), that is compared instead. When a run 
 `gone` of its start, a validation loss that began at `blind` of it and has come to rest above `half` is one, too: what
 was evaluated is not what was trained, or lags far behind it.
 
+Where labels were counted on both sides, it is certain earlier: classes with `unseen` of the held-out labels occur
+nowhere among the training labels, of which so many were counted that each of those classes would be expected
+`expected` times. Batches must come mixed (`mixed`), so that what was counted stands for the rest.
+
 ## When it is wrong
 Labels that nothing can be learned about: a network may know them by heart, but only those of the training data.
 
@@ -35,19 +39,23 @@ GEN103 gap-from-start: val/loss is 4.44 times the training loss at the first eva
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.chance_levels import known_chance
+from bedside.analysis.label_counts import evaluation_labels, training_labels
 from bedside.analysis.losses import training_loss, validation_losses
 from bedside.analysis.statistics import Outline, how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
+from bedside.record.vocabulary import BATCH_LABEL_SPREAD
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import listed, number, percent
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,10 @@ class Limits:
     share: float = 0.33  # of the training loss's fall: on another scale it would be all of it
     blind: float = 0.9  # of the level at which training began: nothing of what was learned arrives
     half: float = 0.5  # of it, at the end of the run: less than half of what was learned arrives
+    ignorant: float = 0.75  # of a blind guess, at the end of the run: an average that lags so far has not caught up
+    unseen: float = 0.05  # of the held-out labels: no accuracy can be better than what is left
+    expected: float = 20.0  # training labels of a class, if it were as frequent there: none by chance once in 1e8
+    mixed: float = 0.5  # of the spread of random batches, as for lopsided-labels
     gone: float = 0.05  # of it, of the training loss: everything there is was learned
     rests: float = 0.1  # of its fall, in the last quarter of the run: an average that catches up falls to the end
 
@@ -68,6 +80,9 @@ _CHECK_THE_EVALUATION = "Check that model.eval() is called, and that both sets g
 
 @rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
+    if (finding := _unseen_classes(run, limits)) is not None:
+        yield finding
+        return
     training = (run.series("eval_train/loss") or training_loss(run)).finite()
     losses = [each.finite() for each in validation_losses(run)]
     validation = next((each for each in losses if len(each) >= 2 * limits.first), None)
@@ -104,10 +119,46 @@ def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     )
 
 
+def _unseen_classes(run: Run, limits: Limits) -> Finding | None:
+    """Classes that are asked for in evaluation and occur nowhere in training."""
+    trained, asked = training_labels(run), evaluation_labels(run)
+    if trained is None or asked is None or len(trained) != len(asked):
+        return None
+    spread = run.series(BATCH_LABEL_SPREAD.name).finite().values
+    there = int((trained > 0).sum())
+    if there < 2 or not len(spread):
+        return None
+    if float(spread.mean()) < limits.mixed * math.log(there) / math.log(len(trained)):
+        return None
+    shares = asked / asked.sum()
+    unseen = np.flatnonzero((trained == 0) & (shares * trained.sum() >= limits.expected))
+    missed = float(shares[unseen].sum())
+    if missed < limits.unseen:
+        return None
+    which = f"class {unseen[0]}" if len(unseen) == 1 else f"the classes {listed([str(each) for each in unseen[:10]])}"
+    return gap_from_start.finding(
+        f"{percent(missed)} of the held-out labels are of {which}, and none of the {int(trained.sum()):,} training "
+        "labels that were counted is.",
+        first_step=0,
+        last_step=max(0, run.steps - 1),
+        confidence=0.95,
+        evidence={"unseen": missed, "classes": len(unseen), "training_labels": float(trained.sum())},
+        series=["val/loss", "val/accuracy"],
+        could_also_be=["classes that are held out on purpose, to see what is made of the unknown."],
+        try_=[
+            "Shuffle before you split, or split each class for itself (stratify=labels).",
+            "Print the counts of every class in both parts, as the loaders give them, and their numbering.",
+        ],
+    )
+
+
 def _hardly_arrives(run: Run, validation: Series, curve: Outline, ends: list[float], limits: Limits) -> bool:
     """Whether validation came to rest half-way, of a run that has ended and learned all of its training data."""
     if not run.finished or curve.now > limits.gone * curve.start:
         return False
+    chance = known_chance(run.config)
+    if chance is not None and limits.ignorant * chance.level <= ends[1] <= curve.start:
+        return True
     late = validation.values[-max(2, len(validation) // 4) :]
     fell, fell_late = float(validation.values[0] - validation.values[-1]), float(late[0] - late[-1])
     return (

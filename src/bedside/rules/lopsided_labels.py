@@ -19,6 +19,11 @@ but the commonest class is known. So it is when recall, F1 or precision were 0 a
 note, for rare events are rare, and most pixels are background. Class weights (`weight=`, `pos_weight=`) that follow the
 frequencies as counts do, in proportion, are upside down, however lopsided the labels are.
 
+Where evaluations count theirs, both parts are compared. A held-out part of one class only, which mixed training labels
+would yield less than once in `by_chance` times, is a split of sorted data, and tells nothing about telling classes
+apart. Training labels of which `most` are of one class, beside held-out labels of which less than `half` as many are,
+are not what the network will be asked for.
+
 ## When it is wrong
 A stream that is meant to come class by class, as in continual learning.
 
@@ -43,6 +48,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bedside.analysis.class_weights import WeightsThatFollow, weights_that_follow
+from bedside.analysis.label_counts import evaluation_labels, training_labels
 from bedside.analysis.losses import training_loss
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -61,6 +67,9 @@ class Limits:
     half: float = 0.5  # of the whole's entropy, per batch: random batches of eight have nine tenths of it
     better: float = 0.1  # of what there is to know: an accuracy above chance by less is that of guessing
     learned: float = 0.5  # of ln K: the commonest class is known, so held-out answers are no longer an untrained net's
+    by_chance: float = 1e-8  # draws of the held-out part: no shuffled split ever comes out like that
+    most: float = 0.8  # of the training labels: the long-tailed sets that are trained on by right have half of it
+    counted: int = 50  # held-out labels, to compare shares with
     fewest: int = 10  # readings: fewer than the recent distribution itself covers
 
 
@@ -71,6 +80,9 @@ def lopsided_labels(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _upside_down(run, upside_down)
         return
     if len(shares) < limits.fewest:
+        return
+    if (finding := _beside_held_out(run, limits)) is not None:
+        yield finding
         return
     usual = shares.median()
     classes, entropy = run.config.get("classes", 0), run.config.get("label_entropy", 0.0)
@@ -128,6 +140,38 @@ def _upside_down(run: Run, found: WeightsThatFollow) -> Finding:
         series=[LABEL_SHARE_MAX.name],
         could_also_be=("Errors on the common class that cost more, in just this proportion.",),
         try_=("Divide by the counts: weight = counts.sum() / (classes * counts); pos_weight = negatives / positives.",),
+    )
+
+
+def _beside_held_out(run: Run, limits: Limits) -> Finding | None:
+    """Labels of one class on one side only: of training, or of evaluation."""
+    trained, asked = training_labels(run), evaluation_labels(run)
+    if trained is None or asked is None or len(trained) != len(asked):
+        return None
+    share, number_asked = trained / trained.sum(), int(asked.sum())
+    only, common = int(asked.argmax()), int(trained.argmax())
+    of_common = float(asked[common]) / number_asked
+    if asked[only] == number_asked and share[only] ** number_asked < limits.by_chance:
+        said = (
+            f"All {number_asked:,} held-out labels are of class {only}, and {percent(1 - float(share[only]))} of the "
+            "training labels are of others: the score says nothing about telling classes apart."
+        )
+    elif number_asked >= limits.counted and share[common] > limits.most and of_common < limits.half * share[common]:
+        said = (
+            f"{percent(float(share[common]))} of the training labels are of class {common}, and {percent(of_common)} "
+            "of the held-out labels are: the other classes are hardly trained."
+        )
+    else:
+        return None
+    return lopsided_labels.finding(
+        said,
+        first_step=0,
+        last_step=max(0, run.steps - 1),
+        confidence=0.9,
+        evidence={"held_out": number_asked, "trained_share": float(share[common]), "held_out_share": of_common},
+        series=["val/accuracy", "val/loss"],
+        could_also_be=("A part that is made up differently on purpose.",),
+        try_=("Shuffle before you split, or split each class for itself (stratify=labels).",),
     )
 
 

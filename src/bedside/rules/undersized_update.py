@@ -18,6 +18,12 @@ blind guess, which is known, took too small steps below `at_a_guess`, too, as lo
 did one that ended, over `many` classes, above the entropy of the labels, however far it came: it knows at most how
 frequent each of them is.
 
+Steps of any size were too small for their number when a run has ended after a way of less than `way` (all steps
+together, in weights), with a loss still above `unsolved` of a blind guess, and the last third of the way won at least
+`even` of what the same length of it won on the whole. Learning slows down on its way; where it did not, nothing but the
+length of the way ended it. If that took fewer than `few` steps, they may have been too few and not too small, and
+nothing is said.
+
 ## When it is wrong
 Fine-tuning at learning rates of 1e-6 on purpose, where the loss is near its floor already. It misses runs in which some
 large module started at zero: any step is large against that one.
@@ -50,6 +56,8 @@ from bedside.analysis.leaf_modules import leaves
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.optimizers import is_scale_free
 from bedside.analysis.schedule import warming_up
+from bedside.analysis.statistics import how_sure
+from bedside.analysis.way import way
 from bedside.analysis.windows import spread_evenly
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
@@ -58,7 +66,9 @@ from bedside.record.series import Series
 from bedside.record.vocabulary import LOSS, LR, PARAM_NORM, RELATIVE_UPDATE
 from bedside.rules.advice import LEARNING_RATE, learning_rate, new_learning_rate, scale_the_loss
 from bedside.rules.base import rule
-from bedside.wording import number, steps
+from bedside.wording import number, percent, steps
+
+WHOLE_WAY = 1.5  # weights: what networks that learn from scratch in a few hundred steps usually go (measured)
 
 
 @dataclass(frozen=True)
@@ -74,10 +84,25 @@ class Limits:
     patience: int = 50  # steps in that main part; fewer cannot get far at any learning rate
     clear: int = 20  # steps, and readings as for any verdict, with which 10,000 would not get far either
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
+    way: float = 0.3  # weights: healthy runs from scratch that end with a loss this high go 0.5 and more (measured)
+    unsolved: float = 0.5  # of a blind guess: who is below may have been fine-tuned, and be near the end
+    even: float = 0.5  # of the pace of the whole: of healthy runs with a loss this high, the last third wins less
+    few: int = 100  # steps: at a healthy hundredth of the weights each, so many go far enough
 
 
 @rule("UPD102", severity=Severity.ERROR, needs=[RELATIVE_UPDATE, LOSS], limits=Limits())
 def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
+    try:
+        found = _next_to_no_steps(run, limits) or _ran_out_of_way(run, limits)
+    except NotEnough:
+        if (found := _ran_out_of_way(run, limits)) is None:
+            raise
+    if found is not None:
+        yield found
+
+
+def _next_to_no_steps(run: Run, limits: Limits) -> Finding | None:
+    """Steps that are next to nothing beside the weights, under a loss that stays where it is."""
     ratios = _main_part(run, run.series(RELATIVE_UPDATE.name).finite(), limits)
     usual = spread_evenly(ratios).median()
     over = _over_at_a_guess(run, limits)
@@ -88,7 +113,7 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
     if warming_up(run):
         raise NotEnough("steps after the warm-up of the learning rate")
     if not 0 < usual < small:
-        return
+        return None
     modules = [
         m
         for series in leaves(run, RELATIVE_UPDATE)
@@ -96,17 +121,17 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         and (m := spread_evenly(_main_part(run, series, limits)).median()) > 0
     ]
     if modules and max(modules) > healthy:
-        return
+        return None
     loss = training_loss_to_fall(run, fewest=10)
     start, end = float(np.median(loss.values[:5])), loss.median(max(5, len(loss) // 10))
     ignorant = over and _knows_frequencies_only(run, end, limits)
     if start - end > limits.improved * abs(start) and not ignorant:
-        return
+        return None
     entropy = f", and how frequent each class is tells {number(run.config['label_entropy'])}" if ignorant else ""
     old = learning_rate(run, ratios.first_step, ratios.last_step)
     new = old * limits.target / usual
     travelled = usual * run.steps
-    yield undersized_update.finding(
+    return undersized_update.finding(
         f"A step changes the weights by {number(usual, 1)} of their norm, {number(travelled, 1)} in all "
         f"{steps(run.steps, run.axis)}: the loss {'comes down' if entropy else 'stays'} "
         f"{'only to' if entropy else 'at'} {number(end)}{entropy}.",
@@ -122,6 +147,43 @@ def undersized_update(run: Run, limits: Limits) -> Iterator[Finding]:
         try_=(
             scale_the_loss(run),
             new_learning_rate(old, new) if new > 0 else Advice("Raise the learning rate 100-fold.", LEARNING_RATE, 1),
+            "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
+        ),
+    )
+
+
+def _ran_out_of_way(run: Run, limits: Limits) -> Finding | None:
+    """A run that has ended while its loss fell evenly along a way that was too short to get anywhere."""
+    chance = known_chance(run.config)
+    if not run.finished or run.steps < limits.few or chance is None or warming_up(run):
+        return None
+    loss = training_loss_to_fall(run, fewest=10)
+    found = way(run, loss)
+    if found is None or found.length > limits.way or found.evenness < limits.even:
+        return None
+    end = loss.median(max(5, len(loss) // 10))
+    if end < limits.unsolved * chance.level:
+        return None
+    rates, by = run.series(LR.name).finite(), WHOLE_WAY / found.length
+    old = float(rates.values.max()) if rates else math.nan
+    return undersized_update.finding(
+        f"All {steps(run.steps, run.axis)} together moved the weights by {number(found.length, 1)} of their norm, and "
+        f"the loss fell evenly along that way, from {number(found.first)} to {number(found.last)}: the run ended far "
+        f"from where it was going ({percent(end / chance.level)} of a blind guess, {chance.what}).",
+        first_step=loss.first_step,
+        last_step=loss.last_step,
+        confidence=how_sure(limits.way / found.length, 0.5),
+        evidence={"travelled": found.length, "evenness": found.evenness, "learning_rate": old, "loss": end},
+        series=[LOSS.name, RELATIVE_UPDATE.name, LR.name],
+        could_also_be=(
+            f"Too few steps: {number(by, 1)} times as many would go as far.",
+            _scaled_down(run),
+        ),
+        try_=(
+            new_learning_rate(old, old * by)
+            if old > 0
+            else Advice("Raise the learning rate tenfold.", LEARNING_RATE, 1),
+            scale_the_loss(run),
             "Run a learning-rate range test from the present value upwards, and take the steepest fall of the loss.",
         ),
     )

@@ -9,7 +9,9 @@ An update is proportional to the learning rate: from there on the steps only cos
 
 ## How it decides
 The last `share` of the steps, or more, was taken below a thousandth of the peak, and the loss was still falling in the
-steps before, or the rate went within the first `early` of the run. A rate that follows the loss down (reduce on
+steps before, or the rate went within the first `early` of the run, or it was a tenth of its peak within the first
+`hasty`, next to nothing for `most` of the run, and the loss ended above `unsolved` of where it began and of a blind
+guess, which is known. A rate that follows the loss down (reduce on
 plateau) leaves when nothing falls any more, and is healthy. A smooth schedule that simply ended is
 schedule-ended-early. A learning rate of zero at every step is an error. So is, where a loaded optimizer had taken steps
 before, a rate that is never above `brought` of the one the optimizer was built with, while the loss does not fall: its
@@ -40,8 +42,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.optimizers import optimizers
-from bedside.analysis.schedule import NOTHING, Schedule, read_schedule
+from bedside.analysis.schedule import NOTHING, Schedule, read_schedule, schedulers
 from bedside.analysis.statistics import trend
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
@@ -60,6 +63,9 @@ MIN_READINGS = 20  # readings that a trend needs
 class Limits:
     share: float = 0.25  # of the steps: step-wise schedules spend up to a quarter at their last level
     early: float = 0.1  # of the run: nothing has converged by then
+    hasty: float = 0.25  # of the run: no schedule that is meant for a run spends three quarters of it below a tenth
+    most: float = 0.5  # of the run
+    unsolved: float = 0.25  # of the first level and of a blind guess: there was something left to learn
     brought: float = 0.01  # of what was asked for: schedules that are to be gone on with have more left
     readings: int = 20  # of the learning rate
 
@@ -82,7 +88,7 @@ def vanished_learning_rate(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     gone = int(schedule.rates.steps[schedule.vanished])
     early = share > 1 - limits.early
-    if not early and not _still_falling(run, schedule):
+    if not early and not _still_falling(run, schedule) and not _gone_in_haste(run, schedule, share, limits):
         return
     per_step = _decay_per_step(schedule)
     gentle = (0.01) ** (1 / max(1, run.steps))
@@ -165,6 +171,22 @@ def _still_falling(run: Run, schedule: Schedule) -> bool:
     before = run.loss.finite().before(fading + 1)
     half = before.since((before.first_step + fading) // 2) if before else before
     return trend(half if len(half) >= MIN_READINGS else before).falling
+
+
+def _gone_in_haste(run: Run, schedule: Schedule, share: float, limits: Limits) -> bool:
+    """Whether the rate was gone so early that nothing can have been learned, and the loss shows that."""
+    loss, chance = run.loss.finite(), known_chance(run.config)
+    if share < limits.most or not loss or chance is None or _follows_the_loss(run):
+        return False
+    at = float(schedule.rates.steps[np.flatnonzero(schedule.rates.values >= FADED * schedule.peak)[-1]])
+    end = loss.tail(max(MIN_READINGS, len(loss) // 10)).median()
+    left = limits.unsolved * max(chance.level, float(np.median(loss.values[:MIN_READINGS])))
+    return at < limits.hasty * run.steps and end > left
+
+
+def _follows_the_loss(run: Run) -> bool:
+    """A scheduler that lowers the rate when nothing falls any more."""
+    return any("plateau" in str(each.get("name", "")).lower() for each in schedulers(run))
 
 
 def _began_to_fall(schedule: Schedule) -> int:

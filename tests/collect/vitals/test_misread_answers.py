@@ -109,3 +109,20 @@ def test_a_loss_after_the_block_without_gradients_is_of_the_evaluation_as_well(t
 
     run = watched(model, optimizer, tmp_path, body, steps=3)
     assert [each.data["right"] for each in run.events_of("evaluation_answers")] == [1.0] * 3
+
+
+def test_labels_are_counted_class_by_class_on_both_sides(tmp_path):
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    labels = torch.tensor([0, 2, 2, 2, 0, 2, -100])
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        F.cross_entropy(model(torch.randn(7, 4)), labels).backward()
+        optimizer.step()
+        with torch.no_grad():
+            F.cross_entropy(model(torch.randn(30, 4)), torch.arange(30) % 3)
+
+    run = watched(model, optimizer, tmp_path, body, steps=3)
+    assert run.events_of("evaluation_answers")[-1].data["each_label"] == [10, 10, 10]
+    assert run.config["each_label"] == [6, 0, 12]

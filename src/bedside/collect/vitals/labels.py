@@ -25,6 +25,7 @@ from bedside.collect.reading.squared_error_targets import targets_of_squared_err
 
 MAX_CLASSES = 4096  # a vocabulary's balance is not news, and its table would be read at every step
 MAX_COLUMNS = 256  # of a regression target
+MAX_TABLE = 64  # classes whose counts are told one by one, as those of evaluations are
 MIN_COUNTED = 100  # labels or targets before their entropy or variance is worth telling
 RECENT_LABELS = 0.9  # how much of the recent distribution survives a batch: about the last ten batches count
 VITALS = ("label_entropy", "label_share_max", "batch_label_spread")
@@ -141,6 +142,8 @@ class Labels(Collector):
         known: dict[str, tuple[float, float]] = {}
         if self._all.any() and not self._yes_or_no:
             known["label_entropy"] = (entropy(self._all), float(self._all.sum()))
+            if len(self._all) <= MAX_TABLE:
+                self.context.facts["each_label"] = [int(each) for each in self._all]
         if self._moments.size:
             number, _, _, distances = self._moments
             if not self._is_absolute:

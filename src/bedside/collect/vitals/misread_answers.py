@@ -175,6 +175,7 @@ def other_labels(numbers: Tensor) -> dict[str, Any]:
         "on": float(numbers[-2]) / total,
         "back": float(numbers[-1]) / total,
         "labels": int(seen.sum()),
+        "each_label": [int(each) for each in table.sum(1)],
         "examples": int(total),
     }
 
