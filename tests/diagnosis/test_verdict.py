@@ -421,13 +421,3 @@ def test_a_run_that_ended_at_full_pace_far_from_anything_good_is_not_healthy_yet
     said = judged(a_run(loss=loss, relative_update_norm=3e-3, config={"classes": 10}, finished=finished))
     assert said.word == word
     assert word == "healthy" or "as fast as ever, at 1.2" in said.reason
-
-
-@pytest.mark.parametrize(
-    ("right", "rose", "word"), [(0.7, 0.4, "unclear"), (0.9, 0.4, "healthy"), (0.7, 0.0, "healthy")]
-)
-def test_training_data_known_by_heart_and_many_wrong_answers_are_a_doubt(right, rose, word):
-    held_out = np.r_[np.linspace(2.3, 1.0, 5), np.linspace(1.0, 1.0 + rose, 15)]
-    accuracy = np.minimum(np.linspace(0.1, 2 * right, 20), right)
-    said = judged(a_run(loss=falling(last=0.001), val_loss=held_out, val_accuracy=accuracy))
-    assert said.word == word

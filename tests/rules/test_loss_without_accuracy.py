@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from bedside.finding import NotExamined
+from bedside.record.run import Event
 from bedside.record.series import Series
 from bedside.rules.loss_without_accuracy import loss_without_accuracy
 from bedside.testing import a_run
@@ -160,3 +163,41 @@ def test_speaks_when_no_accuracy_moves_though_the_loss_fell_by_little():
 def test_stays_silent_where_something_else_may_explain_it(metrics):
     val = curve(0.52, 0.45, n=20, time=0.1, noise=0.001)
     assert loss_without_accuracy.check(a_run(loss=val + 0.1, val_loss=val, **metrics)) == []
+
+
+def passes_over(loss=0.04, right=0.53, logged=None, first=2.3, looks=4):
+    """Evaluations after every tenth step whose answers were counted."""
+    logged = right if logged is None else logged
+    seen = {"kind": "classes", "right": right, "examples": 200}
+    events = [Event(10 * (k + 1), "evaluation_answers", seen) for k in range(looks)]
+    at = {10 * (k + 1) - 1 for k in range(looks)}
+    val_loss = [loss if step in at else math.nan for step in range(60)]
+    accuracy = [logged if step in at else math.nan for step in range(60)]
+    run = a_run(
+        loss=np.linspace(first, 0.03, 60),
+        val_loss=val_loss,
+        val_accuracy=accuracy,
+        config={"classes": 10},
+        events=events,
+    )
+    return loss_without_accuracy.check(run)
+
+
+def test_speaks_when_more_of_the_counted_answers_are_wrong_than_the_loss_leaves_room_for():
+    [found] = passes_over()
+    assert "leaves room for 6 % of wrong answers" in found.message
+    assert "47 % of the 200 answers" in found.message
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"loss": 0.1},  # a focal loss may be as low
+        {"right": 0.7},
+        {"logged": 0.1},  # an exact match: another kind of answer
+        {"first": 1.0},  # on a scale of its own
+        {"looks": 2},
+    ],
+)
+def test_lets_a_loss_be_that_may_be_as_low(other):
+    assert not any("passes over" in found.message for found in passes_over(**other))

@@ -26,3 +26,9 @@ def test_stays_silent_without_an_evaluation_that_uses_the_averages():
 
 def test_says_so_when_the_run_was_not_watched():
     assert isinstance(single_sample_batchnorm.examine(a_run(loss=1.0)), NotExamined)
+
+
+def test_two_rows_of_a_table_keep_nothing_but_their_order():
+    seen = {"count": 100, "forwards": 100, "evaluations": 3, "where": ["0"], "first_step": 0, "rows": 2}
+    [finding] = single_sample_batchnorm.check(a_run(loss=1.0, events=[WATCHED, Event(99, "single_samples", seen)]))
+    assert "`0` normalises batches of two samples, which leaves 1 and -1 of anything, in 100 of 100" in finding.message

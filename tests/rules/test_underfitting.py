@@ -44,6 +44,11 @@ def test_speaks_when_the_network_is_built_too_narrow_for_its_classes():
     assert finding.try_[-1] == "Widen the narrowest layer."
 
 
+def test_a_narrow_network_may_creep_on_for_long_and_cannot_arrive():
+    assert underfitting.check(narrow(2, time=0.45))
+    assert not underfitting.check(narrow(64, time=0.45))
+
+
 def test_a_narrow_network_may_have_a_gap_as_long_as_its_training_loss_is_the_greater_part():
     assert underfitting.check(narrow(2, gap=0.2))
     assert underfitting.check(narrow(2, gap=1.5)) == []

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.held_out_since import held_out_went_on
 from bedside.analysis.losses import SCORE, validation_losses
@@ -42,7 +41,6 @@ class Verdict:
 @dataclass(frozen=True)
 class Limits:
     covered: float = 0.8  # of the run: a loss that ends before says nothing about the rest
-    apart: float = 0.25  # of its first level: a held-out loss above it is far from the training loss
     by_heart: float = 0.05  # of its start: a training loss this low leaves nothing to be learned
     held_out: float = 0.5  # of its first level: a validation loss still above it did not follow the training
     other_scale: float = 10.0  # times a blind guess: a sum over tokens or a weighted loss has a level of its own
@@ -54,7 +52,6 @@ class Limits:
     empty: float = 1e-3  # nats: a code that answers anything carries a tenth or more, even in each of its dimensions
     even: float = 0.9  # of the pace of the whole run: a curve that has not bent is nowhere near its end
     on_the_way: float = 0.4  # of a blind guess: a finished run still above it, at full pace, was cut short
-    in_error: float = 0.2  # of the held-out answers: more of them wrong, and the training data known by heart
     rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
 
@@ -318,32 +315,13 @@ def _empty_code(learned: Learned, limits: Limits) -> Verdict | None:
     return None
 
 
-def _by_heart(learned: Learned, limits: Limits) -> Verdict | None:
-    """Every training example is known, many a held-out one is not, and its loss no longer falls: too few examples."""
-    training = learned.training
-    if training is None or training.now > limits.by_heart * training.first or not training.first > 0:
-        return None
-    for each in learned.held_out[:1]:
-        right = [series for series in accuracies(learned.run) if series.owner == each.series.owner]
-        best = max((float(series.values.max()) for series in right if len(series)), default=1.0)
-        rests = each.now - each.best > limits.by_heart * each.first
-        if best < 1 - limits.in_error and rests and each.now > limits.apart * each.first:
-            return Verdict(
-                "unclear",
-                f"The training data are known by heart (loss {number(training.now)}), {each.key} is up from "
-                f"{number(each.best)} to {number(each.now)}, and the best held-out accuracy is {number(best)}.",
-                "Count the training examples that the loader gives; more of them, or augmentation, close such a gap.",
-            )
-    return None
-
-
 def _cut_short(learned: Learned, limits: Limits) -> Verdict | None:
     """A run that has ended while its loss fell as fast along its way as ever, far from anything good."""
-    run, training, chance = learned.run, learned.training, learned.chance
-    if not run.finished or training is None or chance is None or training.now < limits.on_the_way * chance.level:
+    training, chance = learned.training, learned.chance
+    if training is None or chance is None or training.now < limits.on_the_way * chance.level:
         return None
-    found = way(run, training.series)
-    if found is None or found.evenness < limits.even:
+    found = way(learned.run, training.series)
+    if not learned.run.finished or found is None or found.evenness < limits.even:
         return None
     return Verdict(
         "unclear",
@@ -377,7 +355,6 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _lost_again,
     _training_rose,
     _empty_code,
-    _by_heart,
     _cut_short,
     _still_warming_up,
 )

@@ -27,7 +27,9 @@ Or the loss came down to `gone` of its start, and every score beside it (no exac
 one all along. Or, where the number of classes is known, an accuracy that is usually below `luck` times that of a guess,
 next to a loss which it cannot belong to: each wrong answer costs ln 2 or more, so the loss leaves no room for that many
 of them, with `room` to spare. Where training began at `began` of a blind guess or more, so that the loss is such a
-cross-entropy, that is arithmetic, and `proof` evaluations of it are enough.
+cross-entropy, that is arithmetic, and `proof` evaluations of it are enough. Of a watched run any accuracy will do,
+where the answers that the loss was given were counted, and as many of them are wrong as the accuracy says (`agree`):
+when that is `room` more than `times` what the loss leaves room for, the loss passes over them.
 
 ## When it is wrong
 Strict metrics that stay at zero for long (exact match), and rare classes.
@@ -63,10 +65,10 @@ from bedside.analysis.statistics.outline import Outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import full_score, goes_up
-from bedside.record.run import Run
+from bedside.record.run import Event, Run
 from bedside.record.series import Series
 from bedside.rules.base import rule
-from bedside.wording import listed, number
+from bedside.wording import listed, number, percent
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Limits:
     saturated: float = 0.9  # accuracies above have little left to gain
     luck: float = 1.5  # times one over the number of classes: guesses on a few hundred examples scatter by less
     room: float = 0.25  # of all answers: what odd averaging (by class, by batch) may hide
+    agree: float = 0.02  # of all answers: what was counted and what was logged are the same thing
+    times: float = 2.0  # the wrong answers that the loss leaves room for: focal and balanced losses are lower, too
     zeros: int = 20  # evaluations of strict scores without a right answer: they begin at zero, and leave it sooner
     scores: int = 2  # different ones: a strict one alone may wait for long
     all_zero: int = 8  # evaluations without a single right answer
@@ -105,6 +109,9 @@ class Limits:
 def loss_without_accuracy(run: Run, limits: Limits) -> Iterator[Finding]:
     if nothing := _nothing_right(run, limits):
         yield nothing
+        return
+    if passed_over := _passed_over(run, limits):
+        yield passed_over
         return
     pairs = _pairs(run, limits)
     if not pairs:
@@ -176,6 +183,54 @@ def _nothing_right(run: Run, limits: Limits) -> Finding | None:
             "Print ten held-out answers beside their labels, and compare the names of the classes.",
         ],
     )
+
+
+def _passed_over(run: Run, limits: Limits) -> Finding | None:
+    """More wrong answers among those that the loss was computed from than it leaves room for."""
+    training, chance = training_loss(run).finite(), known_chance(run.config)
+    looks = [each for each in run.events_of("evaluation_answers") if each.data.get("kind") == "classes"]
+    if chance is None or not chance.classes or not training or len(looks) < limits.proof:
+        return None
+    if float(training.values[0]) < limits.began * chance.level:
+        return None
+    for series, beside in _pairs(run, limits):
+        if series.vital == "loss":
+            continue
+        for metric in (each for each in beside if is_accuracy(each.vital)):
+            last = [_look(metric, series, each) for each in looks[-limits.proof :]]
+            if not all(
+                seen is not None
+                and abs(seen[0] - seen[1]) <= limits.agree
+                and 1 - seen[0] > limits.times * most_wrong(seen[2]) + limits.room
+                for seen in last
+            ):
+                continue
+            right, _, loss = last[-1] or (0.0, 0.0, 0.0)
+            return loss_without_accuracy.finding(
+                f"{series.key} is {number(loss)}, which leaves room for {percent(most_wrong(loss))} of wrong answers "
+                f"(each costs ln 2 or more), and {percent(1 - right)} of the {looks[-1].data['examples']:,} answers "
+                "that it was given are wrong: it passes over them.",
+                first_step=looks[0].step,
+                last_step=metric.last_step,
+                confidence=0.9,
+                evidence={"loss": loss, "right": right, "room": most_wrong(loss)},
+                series=[series.key, metric.key],
+                could_also_be=["a loss that was divided, by the number of samples or of micro-batches, say."],
+                try_=[
+                    "Look at the arguments of the loss: weight= with zeros in it, an ignore_index that is a class.",
+                    "Compute the loss of ten wrong answers by hand: each must be above ln 2 = 0.693.",
+                ],
+            )
+    return None
+
+
+def _look(metric: Series, loss: Series, look: Event) -> tuple[float, float, float] | None:
+    """The share of right answers as it was counted and as it was logged, and the loss beside them."""
+    for step in (look.step - 1, look.step):  # an evaluation between two steps is that of the step to come
+        at = [np.flatnonzero(each.steps == step) for each in (metric, loss)]
+        if all(len(each) for each in at):
+            return float(look.data["right"]), float(metric.values[at[0][0]]), float(loss.values[at[1][0]])
+    return None
 
 
 def _held_out_fell(run: Run, limits: Limits) -> bool:

@@ -2,13 +2,15 @@
 
 ## What it sees
 Training forwards of a single sample through BatchNorm in training mode, and evaluations that use its running averages.
+Or of two rows of plain features: normalised by their own mean and spread, they are 1 and -1, whatever they were.
 
 ## Why it matters
 In training each sample is normalised by its own statistics, in evaluation by averages over all of them, which fit none:
 the network that is evaluated is not the one that was trained. The training loss is fine, validation is near chance.
 
 ## How it decides
-More than `share` of the training forwards had one row, and there were evaluations in evaluation mode.
+More than `share` of the training forwards had one row (or two, of a table), and there were evaluations in evaluation
+mode.
 
 ## When it is wrong
 Large pictures of one kind, whose statistics are alike from sample to sample.
@@ -58,9 +60,10 @@ def single_sample_batchnorm(run: Run, limits: Limits) -> Iterator[Finding]:
         if not data["evaluations"]:  # in training mode throughout, it is an instance normalisation, and right
             return
         where = list(data["where"])
+        few = "two samples, which leaves 1 and -1 of anything" if data.get("rows") == 2 else "one sample"
         yield single_sample_batchnorm.finding(
             f"{listed(f'`{name}`' for name in where)} {'normalises' if len(where) == 1 else 'normalise'} batches of "
-            f"one sample, in {count(data['count'])} of {count(data['forwards'])} training forwards.",
+            f"{few}, in {count(data['count'])} of {count(data['forwards'])} training forwards.",
             first_step=int(data["first_step"]),
             last_step=max(event.step, run.steps - 1),
             confidence=0.85,

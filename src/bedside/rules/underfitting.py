@@ -13,9 +13,10 @@ the level is a bad one: above `ignorant` of the chance level known from the conf
 above it, `scale`, the loss is a sum or of another kind), or an accuracy that never exceeded 0.1. Where an accuracy
 never exceeded `luck` times that of a guess among ten classes or more, both may have won up to `crept` of their progress
 in that last third. The same goes for a network that is too narrow by its build: where all that it knows of an example
-passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level. There the
-gap need only be smaller than the training loss: most of what is wrong is then wrong on the training data as well.
-Where nothing was evaluated, the training loss alone tells it, as long as no more than `late` of its progress came late.
+passes through fewer numbers than the classes have bits, and the loss is above `unsolved` of the chance level. There it
+may have crept on by `slowly`, and the gap need only be smaller than the training loss: most of what is wrong is then
+wrong on the training data as well. Where nothing was evaluated, the training loss alone tells it, as long as no more
+than `late` of its progress came late.
 
 Or by a comparison: a linear model, or a look-up of the nearest neighbours, was fitted to a few hundred examples of the
 run's own batches and tried on others (`simple_models`). The network has settled, and on the very examples that it
@@ -69,6 +70,7 @@ class Limits:
     evaluations: int = 6  # of the validation loss: two for each third
     flat: float = 0.67  # of the run: the last third is looked at
     crept: float = 0.1  # of all progress: at that pace a third of a run more wins next to nothing
+    slowly: float = 0.18  # the same, of a network that is too narrow: a curve that bends only at its end wins a fifth
     late: float = 0.25  # the same, of a network that is too narrow: it creeps on for long and cannot arrive
     luck: float = 2.5  # times one over the number of classes: knowing which classes are frequent brings about as much
     gap: float = 0.1  # of the level: no more than the gap of a good run
@@ -99,12 +101,13 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         raise NotEnough(f"{limits.evaluations} evaluations")
     blocks = in_blocks(training, most=limits.fewest), in_blocks(validation, most=limits.fewest)
     flat = all(flat_since(each) <= limits.flat * len(each) for each in blocks)
-    if not flat and any(_won_late(each, limits) > limits.crept for each in blocks):
-        return
     train, held_out = outline(training).now, outline(validation).now
     chance = known_chance(run.config)
     classes = chance.classes if chance is not None and chance.classes >= limits.classes else 0
     narrow = _narrow(run, classes) if chance is not None and train > limits.unsolved * chance.level else ""
+    crept = limits.slowly if narrow else limits.crept
+    if not flat and any(_won_late(each, limits) > crept for each in blocks):
+        return
     if abs(held_out - train) > (1 if narrow else limits.gap) * abs(train):
         return
     low = low_metric(run) if flat else ""

@@ -37,3 +37,17 @@ def test_a_single_small_batch_is_counted_as_one(tmp_path):
 
 def test_other_normalisations_do_not_look_at_the_batch(tmp_path):
     assert not recorded(tmp_path, lambda step: 1, lambda channels: nn.GroupNorm(2, channels))
+
+
+def test_two_rows_count_where_each_feature_has_no_other_numbers(tmp_path):
+    assert not recorded(tmp_path / "sequences", lambda step: 2)
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(2 if step < 6 else 8, 3)).pow(2).mean().backward()
+        optimizer.step()
+
+    [event] = watched(model, optimizer, tmp_path / "table", body, steps=9).events_of("single_samples")[-1:]
+    assert (event.data["count"], event.data["forwards"], event.data["rows"]) == (6, 9, 2)

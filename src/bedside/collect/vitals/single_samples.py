@@ -1,13 +1,15 @@
 """BatchNorm in training with one sample in the batch: its statistics are those of that sample, and no others'.
 
 In training each sample is normalised by itself; in evaluation by running averages that fit none. Counted where a
-training forward gets a first input of one row while a BatchNorm of the model is in training mode.
+training forward gets a first input of one row while a BatchNorm of the model is in training mode. Of two rows of plain
+features nothing is left but which of them is the larger: normalised, they are 1 and -1. So these count, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bedside.collect.collector import Collector, WatchContext
@@ -41,9 +43,13 @@ class SingleSamples(Collector):
             return
         self._forwards += 1
         batch = first_input((forward.args, forward.kwargs))
-        training = [name for name, each in self._norms if each.training]
-        if training and batch is not None and batch.dim() > 1 and len(batch) == 1:
-            counts = {"forwards": self._forwards, "evaluations": self._evaluations}
+        if batch is None or batch.dim() < 2 or len(batch) > 2:
+            return
+        table = batch.dim() == 2 and batch.is_floating_point()
+        kind = _BatchNorm if len(batch) == 1 else nn.BatchNorm1d
+        training = [name for name, each in self._norms if each.training and isinstance(each, kind)]
+        if training and (len(batch) == 1 or table):
+            counts = {"forwards": self._forwards, "evaluations": self._evaluations, "rows": len(batch)}
             self._tally.add(self.context.step, True, where=training[:20], **counts)
 
     def end(self) -> None:
