@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.record.run import Run
-from bedside.record.series import Series
-from bedside.record.vocabulary import RELATIVE_UPDATE
+from bedside.record.series import Series, Values
+from bedside.record.vocabulary import LR, RELATIVE_UPDATE
 
 MIN_UPDATES = 10  # readings of the relative update: the way between them is interpolated
 PARTS = 6  # of equal length, into which the way is divided
@@ -44,8 +44,7 @@ def way(run: Run, loss: Series) -> Way | None:
     updates = run.series(RELATIVE_UPDATE.name).finite()
     if len(updates) < MIN_UPDATES or len(loss) < MIN_READINGS * PARTS:
         return None
-    each_step = np.interp(loss.steps, updates.steps, updates.values)
-    along = np.cumsum(each_step)
+    along = np.cumsum(_at_each(run, loss, updates))
     total = float(along[-1])
     if not math.isfinite(total) or total <= 0:
         return None
@@ -63,6 +62,19 @@ def way(run: Run, loss: Series) -> Way | None:
     return Way(length, (late / 2) / (fell / (PARTS - 1)), float(means[0]), float(means[-1]))
 
 
-def _scatter(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+def _at_each(run: Run, loss: Series, updates: Series) -> Values:
+    """The relative update at every reading of the loss: between readings it changes as the learning rate does."""
+    rates = run.series(LR.name).finite()
+    if not rates:
+        return np.interp(loss.steps, updates.steps, updates.values)
+    beside = np.interp(updates.steps, rates.steps, rates.values)
+    taken = beside > 0
+    if int(taken.sum()) < MIN_UPDATES:
+        return np.interp(loss.steps, updates.steps, updates.values)
+    for_each_rate = np.interp(loss.steps, updates.steps[taken], updates.values[taken] / beside[taken])
+    return for_each_rate * np.interp(loss.steps, rates.steps, rates.values)
+
+
+def _scatter(values: Values) -> float:
     """The noise of one reading, whatever the slope: from the differences of neighbours."""
     return float(np.std(np.diff(values))) / math.sqrt(2)
