@@ -199,13 +199,11 @@ def _passed_over(run: Run, limits: Limits) -> Finding | None:
         for metric in (each for each in beside if is_accuracy(each.vital)):
             last = [_look(metric, series, each) for each in looks[-limits.proof :]]
             if not all(
-                seen is not None
-                and abs(seen[0] - seen[1]) <= limits.agree
-                and 1 - seen[0] > limits.times * most_wrong(seen[2]) + limits.room
-                for seen in last
+                abs(right - logged) <= limits.agree and 1 - right > limits.times * most_wrong(loss) + limits.room
+                for right, logged, loss in last
             ):
                 continue
-            right, _, loss = last[-1] or (0.0, 0.0, 0.0)
+            right, _, loss = last[-1]
             return loss_without_accuracy.finding(
                 f"{series.key} is {number(loss)}, which leaves room for {percent(most_wrong(loss))} of wrong answers "
                 f"(each costs ln 2 or more), and {percent(1 - right)} of the {looks[-1].data['examples']:,} answers "
@@ -216,21 +214,18 @@ def _passed_over(run: Run, limits: Limits) -> Finding | None:
                 evidence={"loss": loss, "right": right, "room": most_wrong(loss)},
                 series=[series.key, metric.key],
                 could_also_be=["a loss that was divided, by the number of samples or of micro-batches, say."],
-                try_=[
-                    "Look at the arguments of the loss: weight= with zeros in it, an ignore_index that is a class.",
-                    "Compute the loss of ten wrong answers by hand: each must be above ln 2 = 0.693.",
-                ],
+                try_=["Look at the arguments of the loss: zeros in weight=, an ignore_index that is a class."],
             )
     return None
 
 
-def _look(metric: Series, loss: Series, look: Event) -> tuple[float, float, float] | None:
-    """The share of right answers as it was counted and as it was logged, and the loss beside them."""
+def _look(metric: Series, loss: Series, look: Event) -> tuple[float, float, float]:
+    """The share of right answers as it was counted and as it was logged, and the loss beside them; NaN if unknown."""
     for step in (look.step - 1, look.step):  # an evaluation between two steps is that of the step to come
         at = [np.flatnonzero(each.steps == step) for each in (metric, loss)]
         if all(len(each) for each in at):
             return float(look.data["right"]), float(metric.values[at[0][0]]), float(loss.values[at[1][0]])
-    return None
+    return math.nan, math.nan, math.nan
 
 
 def _held_out_fell(run: Run, limits: Limits) -> bool:
