@@ -189,6 +189,7 @@ LINKS: tuple[Link, ...] = (
     *links(
         "schedule-ended-early", "vanished-learning-rate", "the schedule left a rate of nothing behind", gradual=True
     ),
+    *links("unfinished-schedule", "undersized-update", "the rate is still at a part of its peak", gradual=True),
     *links("schedule-ended-early", "undersized-update", "an update is proportional to the learning rate", gradual=True),
     *links("schedule-ended-early", NOT_LEARNING, "with no learning rate left nothing moves", gradual=True),
     *links(

@@ -86,7 +86,7 @@ class Limits:
     healthy: float = 1e-4  # of the weights: one module at this pace shows that the learning rate is not to blame
     way: float = 0.3  # weights: healthy runs from scratch that end with a loss this high go 0.5 and more (measured)
     unsolved: float = 0.5  # of a blind guess: who is below may have been fine-tuned, and be near the end
-    even: float = 0.5  # of the pace of the whole: of healthy runs with a loss this high, the last third wins less
+    even: float = 0.4  # of the pace of the whole: curves that have bent win a tenth, and noise takes off a tenth
     few: int = 100  # steps: at a healthy hundredth of the weights each, so many go far enough
 
 
