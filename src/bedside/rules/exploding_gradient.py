@@ -18,8 +18,8 @@ all: clipped or skipped, they harm slowly, and count whatever the loss says.
 
 The first readings have no past. There it counts when they leap to `monstrous` times the very first, the loss with them,
 and `some` readings of the loss stay `factor` times above its first; or when the outputs themselves are too large: the
-first loss is `loud` times that of a blind guess, as outputs of that size make it, and the loss then spends `long` of
-the run above a guess, or `some` steps after a start that was `absurd`.
+first loss is `loud` times that of a blind guess, as outputs of that size make it, and the loss then spends `some` steps
+and `long` of the run above a guess, or `some` steps after a start that was `absurd`.
 
 ## When it is wrong
 A model that is meant to begin with extreme answers.
@@ -75,9 +75,8 @@ class Limits:
     often: float = 0.05  # of the readings: a loss scaler that searches its scale skips one in a thousand
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
     long: float = 0.25  # of the run: what it takes to learn less than nothing
-    patience: int = 50  # readings above chance: a start can be loud and over soon
     absurd: float = 100.0  # times chance: an embedding of unit size tied to the head, a common slip, begins at 10 to 50
-    some: int = 20  # readings above chance: the first steps were spent on undoing the start
+    some: int = 20  # readings above chance: the first steps were spent on undoing the start; a blip is over sooner
     outputs: float = 0.2  # of the first loss: cross-entropy is a few times its logits, a squared error their square
 
 
@@ -199,8 +198,8 @@ def _from_the_start(run: Run, norms: Series, limits: Limits) -> Iterator[Finding
     made = output**2 if chance.what == VARIANCE else output  # what outputs of that size cost at most
     if first < limits.loud * chance.level or made < limits.outputs * first:
         return
-    absurd = first > limits.absurd * chance.level and above.sum() >= limits.some
-    if not absurd and (above.sum() < limits.patience or above.mean() < limits.long):
+    absurd = first > limits.absurd * chance.level
+    if above.sum() < limits.some or not (absurd or above.mean() >= limits.long):
         return
     early, now = float(np.median(norms.finite().values[: limits.around])), norms.median(limits.around)
     where = _steepest(run, norms.first_step)

@@ -54,7 +54,8 @@ class Limits:
     small: float = 1e-3  # of a standardised feature; below it the first layer's bias is all there is
     progress: float = 0.1  # of the first loss: a run that learns has won more than this by the time it is judged
     loud: float = 10.0  # times chance: healthy first losses, on raw inputs too, are within 4
-    long: float = 0.1  # of the run spent above chance, and twenty steps at least: that much the inputs cost
+    long: float = 0.1  # of the run spent above chance: that much the inputs cost
+    steps: int = 20  # above chance, at least: a start can be loud and over soon
     absurd: float = 1e6  # times, where chance is not known: no first steps learn that much, outputs were that large
     evaluations: int = 6  # of each held-out curve: two in the last third
     fewest: int = 50  # losses before a lack of progress is held against the inputs
@@ -85,13 +86,14 @@ def _harm(run: Run, limits: Limits) -> str:
     """What the inputs did to the loss, fit to end a sentence; empty if nothing can be held against them."""
     losses = training_loss(run)
     finite = losses.finite()
-    if len(losses) < limits.fewest:
+    if len(losses) >= limits.fewest:
+        if len(finite) < limits.fewest or share_of_loss_won(run) < limits.progress:
+            return ", and the loss has hardly come down"
+        large = math.hypot(run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()) > limits.large
+        if large and (held_out := _none_better(run, limits)):
+            return f", and {held_out} is no better than at its first evaluation"
+    if len(finite) < limits.steps:
         return ""
-    if len(finite) < limits.fewest or share_of_loss_won(run) < limits.progress:
-        return ", and the loss has hardly come down"
-    large = math.hypot(run.series(INPUT_MEAN.name).median(), run.series(INPUT_STD.name).median()) > limits.large
-    if large and (held_out := _none_better(run, limits)):
-        return f", and {held_out} is no better than at its first evaluation"
     chance = known_chance(run.config)
     first, after = float(finite.values[0]), float(np.median(finite.values[: max(10, len(finite) // 10)][-5:]))
     if chance is None and first > limits.absurd * after > 0:
@@ -99,9 +101,9 @@ def _harm(run: Run, limits: Limits) -> str:
     if chance is None or not finite.values[0] > limits.loud * chance.level > 0:
         return ""
     above = int((finite.values > chance.level).sum())
-    if above < max(20, limits.long * len(finite)):
+    if above < max(limits.steps, limits.long * len(finite)):
         return ""
-    return f", and it took the loss {above} steps to come down from {number(finite.values[0])} to that of a guess"
+    return f", and the loss began at {number(first)} and was above that of a guess for {above} steps"
 
 
 def _none_better(run: Run, limits: Limits) -> str:

@@ -3,7 +3,9 @@
 Every row gets a number by which it is known again; those of the sampled training batches are kept, a few thousand.
 Counted are the forwards of an evaluation, and those in which a row was found: an evaluation of both parts (a training
 accuracy beside the held-out one) has forwards in which nothing is found. Rows of whole numbers that occur several times
-in an evaluation say nothing: such data, the states of a game, repeat themselves. Measured numbers do not.
+in an evaluation say nothing: such data, the states of a game, repeat themselves. Measured numbers do not. Counted as
+well are the forwards whose answers a loss function of torch compared with targets, before a validation loss was logged:
+those are graded, where a retrieval only searches among them.
 """
 
 from __future__ import annotations
@@ -41,13 +43,15 @@ class SeenBefore(Collector):
         self._marks: list[Tensor] = []
         self._looks = 0
         self._found: list[Tensor] = []
-        self._waiting: list[tuple[int, PendingValue]] = []
+        self._graded: list[bool] = []  # by forward: whether a loss was computed of its answers
+        self._rows = 0  # of the forward before a loss, if its rows were looked for
+        self._waiting: list[tuple[int, PendingValue, list[bool]]] = []
 
     def attach(self, step: int) -> None:
         self._due = sum(map(len, self._marks)) < KEPT
 
     def forward_begins(self, forward: Forward) -> None:
-        evaluates = forward.validating or not forward.grad
+        evaluates, self._rows = forward.validating or not forward.grad, 0
         if not (evaluates and self._looks < MAX_LOOKS and self._marks) and not (self._due and not evaluates):
             return
         batch = first_input((forward.args, forward.kwargs))
@@ -59,26 +63,39 @@ class SeenBefore(Collector):
         elif len(self._found) < MAX_FORWARDS:
             own = found(marks_of(batch.detach()), torch.cat(self._marks))
             self._found.append(own * torch.stack([torch.ones_like(own[0])] * 2 + [are_whole(batch.detach())]))
+            self._graded.append(False)
+            self._rows = len(batch)
+
+    def loss_computed(self, function: str, prediction: Any, target: Any) -> None:
+        if self._rows and isinstance(prediction, Tensor) and isinstance(target, Tensor):
+            self._graded[-1] |= prediction.dim() > 0 and len(prediction) == self._rows
 
     def step_begins(self, optimizer: Any, closure: bool) -> None:
-        self._found = []  # forwards that no validation metric followed
+        self._found, self._graded, self._rows = [], [], 0  # forwards that no validation metric followed
 
     def metrics_logged(self, vitals: Sequence[str]) -> None:
         if self._found and any(vital.startswith("val/") for vital in vitals):
             self._looks += 1
-            self._waiting.append((self.context.step, self.queue.put(torch.stack(self._found).reshape(-1))))
-            self._found = []
+            graded = [each and any(map(_is_loss, vitals)) for each in self._graded]
+            self._waiting.append((self.context.step, self.queue.put(torch.stack(self._found).reshape(-1)), graded))
+            self._found, self._graded, self._rows = [], [], 0
 
     def detach(self, step: int) -> None:
         self._due = False
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for step, pending in waiting:
+        for step, pending, graded in waiting:
             table = pending.numbers.reshape(-1, 3)
             rows, known, repeated = (int(each) for each in table.sum(0))
+            hits = table[:, 1] > 0
             facts = {"rows": rows, "known": known, "repeated": repeated, "forwards": len(table)}
-            yield Event(step, "seen_before", facts | {"hits": int((table[:, 1] > 0).sum())}, time.time())
+            facts |= {"hits": int(hits.sum()), "graded": int((hits & graded).sum())}
+            yield Event(step, "seen_before", facts, time.time())
+
+
+def _is_loss(vital: str) -> bool:
+    return vital.startswith("val/") and vital.endswith("loss")
 
 
 def marks_of(batch: Tensor) -> Tensor:

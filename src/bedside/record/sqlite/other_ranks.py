@@ -83,6 +83,7 @@ def _finished(rank: RankRecord) -> float | None:
     return -1.0 if rank.last_time else None
 
 
+BEFOREHAND = frozenset({"rank_initial_norm", "rank_batch_group"})  # known before the first step
 FACTS: dict[str, Callable[[RankRecord], float | None]] = {
     "rank_initial_norm": _initial_norm,
     "rank_batch_group": _batch_group,
@@ -146,7 +147,8 @@ class _Ranks:
         if vital in FACTS:
             record = self._record(int(owner))
             fact = FACTS[vital](record)
-            return Series(vital, owner, *(((), ()) if fact is None else ([max(record.last_step, 0)], [fact])))
+            step = 0 if vital in BEFOREHAND else max(record.last_step, 0)
+            return Series(vital, owner, *(((), ()) if fact is None else ([step], [fact])))
         if vital in COMPARED:
             series = self._compared(int(owner), COMPARED[vital])
             return Series(vital, owner, series.steps, series.values)

@@ -100,6 +100,8 @@ from bedside.zoo.specimens.schedule_ended_early import schedule_ended_early
 from bedside.zoo.specimens.scheduler_before_optimizer import scheduler_before_optimizer
 from bedside.zoo.specimens.scheduler_never_stepped import scheduler_never_stepped
 from bedside.zoo.specimens.scheduler_per_batch import scheduler_per_batch
+from bedside.zoo.specimens.scheduler_per_epoch import scheduler_per_epoch
+from bedside.zoo.specimens.searched_training_rows import searched_training_rows
 from bedside.zoo.specimens.sigmoid_for_prices import sigmoid_for_prices
 from bedside.zoo.specimens.softmax_over_the_batch import softmax_over_the_batch
 from bedside.zoo.specimens.stale_checkpoint_evaluated import stale_checkpoint_evaluated
@@ -254,6 +256,8 @@ ZOO: tuple[Specimen, ...] = (
     frozen_norm_trunk,
     trained_to_the_bottom,
     cosine_per_epoch,
+    searched_training_rows,
+    scheduler_per_epoch,
 )
 
 

@@ -1,8 +1,8 @@
 """Every fiftieth batch holds a few broken examples: spikes that come back.
 
 ## Story
-A few pictures in a thousand were never scaled. Each time they come up the gradient is a hundred times the usual; the
-weights are thrown off and need a dozen steps to recover.
+A few files in a thousand are damaged and decode to noise, hundreds of times brighter than any picture. Each time they
+come up the gradient is a hundred times the usual; the weights are thrown off and need a dozen steps to recover.
 
 ## What to see
 Spikes of the loss and of the gradient norm, again and again, each with an input far out of range.
@@ -24,7 +24,7 @@ from bedside.zoo.training_loop import cross_entropy, validate
 
 
 def _first_that_hurts(run: Run) -> int:
-    """A broken picture that the network gets right all the same has no gradient, and does nothing."""
+    """Noise that the network gets right by chance has no gradient, and does nothing."""
     gradient = run.series("grad_norm")
     return int(gradient.steps[np.argmax(gradient.values > 10 * np.median(gradient.values))])
 
@@ -43,7 +43,8 @@ def batch_outliers(case: Case) -> None:
     with case.watch(model, optimizer) as monitor:
         for step, (x, y) in enumerate(task.batches(300, 64)):
             x = x.flatten(1)
-            x[:8] *= case.severity if case.sick and step % 50 == 20 and step > 50 else 1.0
+            if case.sick and step % 50 == 20 and step > 50:
+                x[:8] = case.severity * torch.rand_like(x[:8])
             optimizer.zero_grad()
             cross_entropy(model(x), y).backward()
             optimizer.step()

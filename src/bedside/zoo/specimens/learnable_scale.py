@@ -39,7 +39,7 @@ class Scaled(nn.Module):
 
 @specimen(
     kind="MLP",
-    expects=[["dominant-module", "gradient-always-clipped", "exploding-gradient"]],
+    expects=[["dominant-module", "gradient-always-clipped", "exploding-gradient", "wrong-initial-loss"]],
     fault_check=ends_worse("val/accuracy", by=0.1),
 )
 def learnable_scale(case: Case) -> None:

@@ -29,4 +29,4 @@ from bedside.zoo.training_loop import train
 def one_feature_in_thousands(case: Case) -> None:
     task = data.wine(case.seed, standardised=not case.sick)
     model = models.mlp([13, 32, 3])
-    train(case, model, torch.optim.Adam(model.parameters(), lr=3e-3), task, batch=32)
+    train(case, model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), task, steps=400, batch=32)

@@ -26,7 +26,7 @@ from bedside.zoo.training_loop import train
 @specimen(
     kind="MLP",
     expects=[["faded-gradient", "saturated-units", "stuck-from-start", "vanishing-gradient", "undersized-update"]],
-    severities={"mild": 30.0, "marked": 100.0, "severe": 300.0},
+    severities={"mild": 100.0, "marked": 200.0, "severe": 500.0},
     fault_check=ends_worse("val/loss", by=0.05),
 )
 def saturated_head(case: Case) -> None:
@@ -39,4 +39,4 @@ def saturated_head(case: Case) -> None:
     def loss(answers: Tensor, targets: Tensor) -> Tensor:
         return F.mse_loss(answers, F.one_hot(targets, 10).float())
 
-    train(case, model, torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9), task, loss=loss)
+    train(case, model, torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9), task, loss=loss)
