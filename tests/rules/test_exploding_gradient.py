@@ -102,6 +102,22 @@ def test_stays_silent_when_a_loud_start_is_soon_over():
     assert not loud(8.0, 5.0)
 
 
+def test_a_loud_start_is_told_after_twenty_steps_above_a_guess():
+    outputs = {"front": 1.0, "head": 60.0}
+    for steps, told in [(20, True), (19, False)]:
+        loss = [*np.linspace(110.0, 10.0, steps), 1.0]
+        run = a_run(loss=loss, grad_norm=50.0, activation_rms=outputs, config={"classes": 10})
+        assert bool(exploding_gradient.check(run)) == told
+
+
+def test_a_loud_start_of_a_small_part_of_the_run_is_no_fault():
+    outputs = {"front": 1.0, "head": 60.0}
+    for rest, told in [(70, True), (110, False)]:
+        loss = [*np.linspace(110.0, 10.0, 30), *[1.0] * rest]
+        run = a_run(loss=loss, grad_norm=50.0, activation_rms=outputs, config={"classes": 10})
+        assert bool(exploding_gradient.check(run)) == told
+
+
 def test_stays_silent_when_the_loss_is_a_sum_over_samples():
     assert not loud(800.0, 0.5)
 

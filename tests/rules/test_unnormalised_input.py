@@ -58,3 +58,11 @@ def test_warns_when_no_held_out_score_ever_got_better():
         [found] = unnormalised_input.check(a_run(loss=FALLING, input_mean=40.0, input_std=230.0, val_auc=scores))
         assert found.severity == severity
         assert ("val/auc is no better" in found.message) == (severity == Severity.WARNING)
+
+
+def test_a_loud_start_is_told_after_twenty_steps_above_a_guess():
+    for steps, severity in [(20, Severity.WARNING), (19, Severity.NOTE)]:
+        loss = [30.0 - k for k in range(steps)] + [1.0]
+        [found] = unnormalised_input.check(a_run(loss=loss, input_mean=70.0, input_std=210.0, config={"classes": 3}))
+        assert found.severity == severity
+    assert unnormalised_input.check(a_run(loss=[], input_mean=70.0, input_std=210.0))[0].severity == Severity.NOTE

@@ -101,6 +101,13 @@ def test_ranks_that_share_a_batch_on_purpose_are_known(trained):
     assert [each.last for each in groups["ddp"]] == [0, 1, 2, 3]
 
 
+def test_what_was_known_before_the_first_step_stands_there(trained):
+    run = open_run(trained[2] / "ddp")
+    for vital in ("rank_initial_norm", "rank_batch_group"):
+        assert [each.last_step for each in run.of(vital)] == [0, 0]
+    assert all(each.last_step > 0 for each in run.of("rank_finished"))
+
+
 def test_a_gradient_that_nobody_has_summed_yet_is_not_shown(trained):
     run = open_run(trained[2] / "sequence_parallel")
     assert not run.series("grad_norm", "norm")  # each rank has the gradient of its part of the sequence
