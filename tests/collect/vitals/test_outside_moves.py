@@ -127,3 +127,14 @@ def test_what_loops_do_to_weights_by_right_is_neither(writes, tmp_path):
     run, _ = trained(tmp_path, after=writes, lr=0.3)
     assert len(climbs(run)) <= 1  # the first one may bring them to where they are kept
     assert not replacements(run)
+
+
+def test_weights_that_are_not_finite_switch_nothing_off(tmp_path):
+    """Warnings are errors here: what overflows, or was never kept, may not be subtracted with one."""
+
+    def overflow(step, weights):
+        for weight in weights:
+            weight.fill_(float("inf"))
+
+    run, _ = trained(tmp_path, after=overflow)
+    assert not run.events_of("switched_off")

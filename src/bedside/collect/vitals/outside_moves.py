@@ -49,10 +49,11 @@ class OutsideMoves(Collector):
         elements = self.context.elements(optimizer, self.context.layout)
         if not elements.tensors:
             return
-        left = elements.pick_stable(elements.tensors, "when a step began") - elements.kept("when a step ended")
+        begins = elements.pick_stable(elements.tensors, "when a step began")
         slope = elements.gradients(self.context.step)
-        moved = left if self._left is elements else left * float("nan")
-        self._begun = [(moved * moved).sum(), (moved * slope).sum(), (slope * slope).sum()]
+        with np.errstate(all="ignore"):  # weights and gradients that are not finite have rules of their own
+            moved = begins - elements.kept("when a step ended") if self._left is elements else begins * float("nan")
+            self._begun = [(moved * moved).sum(), (moved * slope).sum(), (slope * slope).sum()]
 
     def step_ended(self, optimizer: Optimizer, closure: bool) -> None:
         begun, self._begun = self._begun, None
@@ -60,8 +61,9 @@ class OutsideMoves(Collector):
             return
         elements = self.context.elements(optimizer, self.context.layout)
         now = elements.pick_stable(elements.tensors, "when a step ended")
-        own = now - elements.kept("when a step began")
-        sums = [*begun, (own * own).sum(), (now * now).sum()]
+        with np.errstate(all="ignore"):
+            own = now - elements.kept("when a step began")
+            sums = [*begun, (own * own).sum(), (now * now).sum()]
         self._left = elements
         self._next = self.context.step + max(1, self.context.step // LOOKS)
         numbers = torch.as_tensor(np.asarray(sums, np.float64)) if elements.here else torch.stack(sums).double()
