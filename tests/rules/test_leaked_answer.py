@@ -1,3 +1,5 @@
+import pytest
+
 from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event
 from bedside.rules.leaked_answer import leaked_answer
@@ -90,3 +92,12 @@ def test_speaks_of_a_place_that_sees_itself():
     [finding] = leaked_answer.check(a_run(loss=0.1, events=seen))
     assert "that very place" in finding.message
     assert "type A" in finding.try_[0]
+
+
+@pytest.mark.parametrize(
+    ("narrowest", "end", "speaks"), [(0, 0.01, True), (64, 0.01, True), (0, 0.03, False), (1, 0.01, False)]
+)
+def test_speaks_of_a_denoiser_that_hands_its_input_on(narrowest, end, speaks):
+    seen = [Event(0, "coverage"), Event(0, "asked_for_its_input", {"columns": 2, "narrowest": narrowest})]
+    found = leaked_answer.check(a_run(loss=[1.0] * 20 + [end] * 80, events=seen))
+    assert [("the target is the input itself" in each.message) for each in found] == [True] * speaks

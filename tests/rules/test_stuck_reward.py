@@ -50,3 +50,10 @@ def test_a_reward_that_rises_to_its_best_at_the_end_is_not_stuck(last, speaks):
     early = [-84.8, -84.2, -82.5, -81.7, -81.6, -83.8, -84.4, -85.3, -85.5, -84.2, -84.3, -84.2]
     reward = [*early, *np.linspace(-85.3, last, 13)]
     assert bool(stuck_reward.check(a_run(loss=[50.0] * 5000, **{"train/mean_reward": reward}))) is speaks
+
+
+def test_the_luckiest_of_many_noisy_readings_is_no_rise():
+    noise = np.random.default_rng(3).normal(0, 0.06, 300)
+    assert stuck_reward.check(run(0.13 + noise))
+    assert not stuck_reward.check(run(0.13 + noise + 0.1 * (np.arange(300) > 150)))
+    assert not stuck_reward.check(run(np.minimum(0.13 + noise + 0.02 * np.arange(300), 0.9)))

@@ -19,7 +19,8 @@ a source, which it may move by one itself (teacher forcing), the loss must also 
 within `soon` steps, as only copying does. For the next token: the batch goes
 through the model once more with one token changed, and answers before it change by more than rounding. Where the target
 is the input itself, one number of it is changed: no answer before that place changes, as in no autoencoder, and the
-answer at the place does.
+answer at the place does. A model that is told a time step, as those that take noise away, and is asked for its own
+input: nothing on the way is narrower than that, and the loss comes down to `itself` of its first level.
 
 ## When it is wrong
 A task whose answer is in the input on purpose: recalling a code that was given, a feature that defines the class, an
@@ -65,6 +66,7 @@ class Limits:
     kinds: int = 5  # of target: few kinds are alike by chance too
     looks: int = 3  # batches, all of which must be so
     copied: float = 0.05  # of the first loss: a decoder that reads its answer gets there at once
+    itself: float = 0.02  # of the first loss: what only has to be handed on; an autoencoder loses more on the way
     soon: int = 200  # steps: a healthy decoder of reversed words, which is taught so, is at a half of it by then
     smooth: int = 5  # losses: one batch is not enough
 
@@ -102,6 +104,16 @@ def _leaks(run: Run, limits: Limits) -> Iterator[Finding]:
         yield _future(run, event)
     for event in run.events_of("own_place_seen")[:1]:
         yield _own_place(run, event)
+    for event in run.events_of("asked_for_its_input")[:1]:
+        narrowest = int(event.data["narrowest"])
+        if (not narrowest or narrowest >= int(event.data["columns"])) and _is_handed_on(run, limits):
+            yield _its_input(run, event)
+
+
+def _is_handed_on(run: Run, limits: Limits) -> bool:
+    losses = run.loss.finite()
+    few = 2 * limits.smooth
+    return len(losses) > 2 * few and losses.median(few) <= limits.itself * losses.head(limits.smooth).median()
 
 
 def _label(run: Run, event: Event) -> Finding:
@@ -211,4 +223,18 @@ def _own_place(run: Run, event: Event) -> Finding:
             "Give the first masked layer the mask that leaves out the middle (type A), and only the others type B.",
             "Or move the input by one place: what stands at a place must be unknown there.",
         ),
+    )
+
+
+def _its_input(run: Run, event: Event) -> Finding:
+    return leaked_answer.finding(
+        f"The model is asked for what it is given: the target is the input itself, in all of its "
+        f"{count(event.data['columns'])} numbers, and only has to be handed on, whatever the time step is.",
+        first_step=0,
+        last_step=max(event.step, run.steps - 1),
+        confidence=0.9,
+        evidence=dict(event.data),
+        series=[LOSS.name],
+        could_also_be=("an autoencoder whose code is wider than its input.",),
+        try_=("Ask for the noise that was added, or for the sample without it: mse_loss(model(noisy, t), noise).",),
     )

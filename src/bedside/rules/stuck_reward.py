@@ -8,8 +8,8 @@ In reinforcement learning the loss says little: a value network may learn perfec
 reward is what the training is for, and it is still that of an agent that has not begun.
 
 ## How it decides
-For every reward of at least `fewest` readings: its best level (running medians) is above its first readings by less
-than `noise` times its noise and by less than `gain` of the level, and there is no rise through all the noise, not even
+For every reward of at least `fewest` readings: its best level (running medians, or medians of `levels` parts of a long
+series) is above its first readings by less than `noise` times its noise and by less than `gain` of the level, and there is no rise through all the noise, not even
 in the second half, to its best. None of
 them may have risen; one that is at `full` of a share, where there is nothing to win, runs of fewer than `steps` steps,
 and rewards so noisy that one may have `doubled` unseen are left alone.
@@ -42,6 +42,8 @@ import numpy as np
 
 from bedside.analysis.losses import is_reward
 from bedside.analysis.statistics import outline, trend
+from bedside.analysis.statistics.block_means import in_blocks
+from bedside.analysis.statistics.outline import WINDOW
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.metric_direction import goes_up
@@ -58,6 +60,7 @@ WORDS = frozenset("return returns reward rewards".split())
 class Limits:
     fewest: int = 15  # readings: of noisy episodes fewer show nothing
     steps: int = 200  # of the run: agents begin slowly
+    levels: int = 15  # parts of a long series: the luckiest of so many is 1.7 σ of a median above the rest
     noise: float = 1.0  # σ of one reading, which is 1.8 of a running median: what rose at all is left alone
     gain: float = 0.1  # of the level: an agent that learns at all wins more
     full: float = 0.9  # of a success rate
@@ -101,6 +104,8 @@ def _rose(series: Series, limits: Limits) -> bool:
     """Whether it ever was clearly better than at first, or is as good as it can be."""
     curve = outline(Series(series.vital, series.owner, series.steps, -series.values))
     first, best = float(np.median(series.values[:3])), -curve.best
+    if (width := len(series) // limits.levels) > WINDOW:  # the best of many running medians is one that was lucky
+        best = float(in_blocks(series, size=width).medians.max())
     level = max(abs(first), abs(best))
     full = float(series.values.min()) >= 0 and limits.full <= best <= 1
     rises = trend(series).rising or (series.last >= best and trend(series.tail(len(series) // 2)).rising)

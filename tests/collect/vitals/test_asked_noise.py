@@ -10,25 +10,26 @@ from torch.nn import functional as F
 
 
 class Denoiser(nn.Module):
-    def __init__(self):
+    def __init__(self, width=32):
         super().__init__()
-        self.net = nn.Linear(33, 32)
+        self.net = nn.Linear(width + 1, width)
 
-    def forward(self, x, t):
-        return self.net(torch.cat([x, t[:, None].float() / 20], 1))
+    def forward(self, x, t=None):
+        return self.net(x if t is None else torch.cat([x, t[:, None].float() / 20], 1))
 
 
-def seen(tmp_path, batch, steps=12):
-    model = Denoiser()
+def seen(tmp_path, batch, steps=12, width=32, kind="asked_noise", told=True):
+    model = Denoiser(width)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
     def body(step, monitor):
         given, t, wanted = batch()
         optimizer.zero_grad()
-        F.mse_loss(model(given, t), wanted).backward()
+        output = model(given, t) if told else model(torch.cat([given, t[:, None] / 20], 1))
+        F.mse_loss(output, wanted).backward()
         optimizer.step()
 
-    events = watched(model, optimizer, tmp_path, body, steps=steps).events_of("asked_noise")
+    events = watched(model, optimizer, tmp_path, body, steps=steps).events_of(kind)
     return events[0].data if events else None
 
 
@@ -72,3 +73,41 @@ def test_time_steps_of_other_samples(tmp_path):
 @pytest.mark.parametrize("wanted", [torch.rand, lambda *size: torch.randn(*size).cumsum(1) / 4])
 def test_targets_that_are_no_noise_are_let_be(tmp_path, wanted):
     assert seen(tmp_path, lambda: (torch.randn(48, 32), torch.arange(48), wanted(48, 32))) is None
+
+
+def points(anew=False):
+    t = torch.randint(1, 21, (256,))
+    noise = torch.randn(256, 2)
+    level = t[:, None] / 20
+    given = (1 - level).sqrt() * (2 * torch.rand(256, 2) - 1) + level.sqrt() * noise
+    return given, t, torch.randn(256, 2) if anew else noise
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_of_points_those_of_neighbouring_time_steps_are_taken_together(tmp_path, told):
+    data = seen(tmp_path, points, width=2, told=told)
+    assert data["columns"] == 2
+    assert data["samples"] >= 2048
+    assert data["most"] > 0.9
+    assert data["by_time"] > 0.9
+
+
+def test_points_with_noise_that_was_drawn_anew(tmp_path):
+    assert abs(seen(tmp_path, lambda: points(anew=True), width=2)["mean"]) < 0.06
+
+
+def test_points_whose_target_is_no_noise_are_let_be(tmp_path):
+    def batch():
+        given, t, _ = points()
+        return given, t, torch.rand(256, 2)
+
+    assert seen(tmp_path, batch, width=2) is None
+
+
+def test_a_model_that_is_asked_for_its_input(tmp_path):
+    def batch():
+        given, t, _ = points()
+        return given, t, given
+
+    assert seen(tmp_path, batch, width=2, kind="asked_for_its_input")["columns"] == 2
+    assert seen(tmp_path / "noise", points, width=2, kind="asked_for_its_input") is None

@@ -1,16 +1,16 @@
-"""Denoising models: is the target the noise that was added to the input, and does its amount match the time step?
+"""Denoising models: is the noise that they are asked for in their input, does it match the time step, or is it the input?
 
 A diffusion model is given a noisy sample and a time step, and asked for the noise. How much of a sample is noise shows
 in the correlation between the two: next to nothing at the first time step, all at the last, and it goes with the time
 step. Read from the first batches whose targets are plainly noise: drawn from a normal distribution of mean zero and
-spread one, each number by itself.
+spread one, each number by itself. A model that is told a time step and asked for its own input has nothing to tell.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,18 +20,26 @@ from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.nested_tensors import tensors_in
+from bedside.collect.reading.noise_share import COLUMNS, TOGETHER, in_groups, is_noise, noise_shown, side_by_side
 from bedside.collect.vitals.inputs import first_input
+from bedside.collect.vitals.narrowest_layer import narrowest
 from bedside.record.run import Event
 from bedside.training.freed_tensors import is_freed
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 MIN_COLUMNS = 16  # of a sample: the correlation of fewer is luck
-COLUMNS = 1024  # of a sample, its first: noise is the same everywhere
 ROWS = 64  # of a batch
+POINTS = 256  # of a batch of small samples
 SAMPLES = 256  # looked at, together: time steps from all over the schedule
+GROUPS = 16  # of small samples: the luck of all together is that of 256 samples of 16 numbers
 MAX_LOOKS = 64  # batches: of a few samples each
-MIN_TIMES = 8  # different ones
-NEAR = 0.1  # either side of the moments of a normal distribution; kurtosis has ten times the room
+
+
+class Told(NamedTuple):
+    """What else is known of a batch, without looking at its numbers."""
+
+    time: bool  # there is a number for each sample beside it
+    narrowest: int  # place that answers pass through; 0: unknown
 
 
 class AskedNoise(Collector):
@@ -44,8 +52,9 @@ class AskedNoise(Collector):
         self._due = False
         self._looks = 0
         self._forward: Forward | None = None
-        self._waiting: list[tuple[PendingValue, int]] = []
+        self._waiting: list[tuple[PendingValue, int, Told]] = []
         self._seen: list[np.ndarray] = []  # correlation, size and time step of each sample
+        self._points: list[np.ndarray] = []  # small samples: what was given, what was asked for, and the time step
         self._columns = 0  # of a sample, that were compared
         self._done = False
 
@@ -62,71 +71,71 @@ class AskedNoise(Collector):
             return
         if not isinstance(target, Tensor) or target.requires_grad or not prediction.requires_grad:
             return
-        batch = first_input((forward.args, forward.kwargs))
-        if batch is None or is_freed(batch) or not batch.is_floating_point() or batch.shape != target.shape:
+        if target.shape != prediction.shape or target.dim() < 2 or target[0].numel() < 2:
             return
-        if target.shape != prediction.shape or target.dim() < 2 or target[0].numel() < MIN_COLUMNS:
+        found = noisy_batch(forward, target)
+        columns = min(target[0].numel(), COLUMNS)
+        if found is None or (self._columns and columns != self._columns):
             return
+        batch, times = found
+        small = columns < MIN_COLUMNS
+        if small and times is None:
+            return  # any task that asks for as many numbers as it gives
         self._due = False
         self._looks += 1
-        given = tensors_in((forward.args, forward.kwargs))
-        times = [each for each in given if each is not batch and each.numel() == len(batch) and not is_freed(each)]
-        rows = min(len(batch), ROWS)
-        self._columns = min(target[0].numel(), COLUMNS)
-        table = side_by_side(batch.detach()[:rows], target[:rows], times[0].reshape(-1)[:rows] if times else None)
-        self._waiting.append((self.queue.put(table.reshape(-1)), rows))
+        self._columns = columns
+        rows = min(len(batch), POINTS if small else ROWS)
+        if small and times is not None:
+            parts = (batch[:rows], target[:rows], times[:rows])
+            table = torch.cat([each.detach().reshape(rows, -1).to(batch.device).double() for each in parts], 1)
+        else:
+            table = side_by_side(batch.detach()[:rows], target[:rows], None if times is None else times[:rows])
+        same = (batch.detach()[:rows] == target[:rows]).all().double().reshape(1)
+        told = Told(times is not None, narrowest(prediction))
+        self._waiting.append((self.queue.put(torch.cat([same.to(table.device), table.reshape(-1)])), rows, told))
 
     def detach(self, step: int) -> None:
         self._due, self._forward = False, None
 
     def events(self) -> Iterable[Event]:
         waiting, self._waiting = self._waiting, []
-        for pending, rows in waiting:
-            moments, table = pending.numbers[:4], pending.numbers[4:].reshape(3, rows)
-            if not self._done and is_noise(*moments) and np.isfinite(table[:2]).all():
-                self._seen.append(table)
-            else:  # a target of another kind
+        for pending, rows, told in waiting:
+            same, numbers = bool(pending.numbers[0]), pending.numbers[1:]
+            if same and not self._done:
                 self._done = True
-        if not self._done and sum(each.shape[1] for each in self._seen) >= SAMPLES:
+                if told.time:
+                    facts = {"columns": self._columns, "narrowest": told.narrowest}
+                    yield Event(self.context.step, "asked_for_its_input", facts, time.time())
+            elif self._columns < MIN_COLUMNS:
+                self._points.append(numbers.reshape(rows, -1))
+            else:
+                self._judge(numbers[:4], numbers[4:].reshape(3, rows))
+        samples = sum(map(len, self._points)) or sum(each.shape[1] for each in self._seen)
+        needed = -(-GROUPS * TOGETHER // self._columns) if self._points else SAMPLES
+        if self._points and samples >= needed and not self._done:
+            self._judge(*in_groups(np.concatenate(self._points)))
+        if samples >= needed and not self._done:
             self._done = True
-            facts = {"columns": self._columns, **noise_shown(np.concatenate(self._seen, 1))}
+            facts = {"columns": self._columns, "samples": samples, **noise_shown(np.concatenate(self._seen, 1))}
             yield Event(self.context.step, "asked_noise", facts, time.time())
 
-
-def side_by_side(batch: Tensor, noise: Tensor, times: Tensor | None) -> Tensor:
-    """Moments of what is asked for; then, of each sample, its correlation with that, its size, and its time step."""
-    given, wanted = (each.detach().reshape(len(each), -1)[:, :COLUMNS].double() for each in (batch, noise))
-    neighbours = (wanted[:, 1:] * wanted[:, :-1]).mean()
-    moments = torch.stack([wanted.mean(), wanted.square().mean(), wanted.pow(4).mean(), neighbours])
-    apart, asked = (each - each.mean(1, keepdim=True) for each in (given, wanted))
-    together = (apart * asked).sum(1) / (apart.norm(dim=1) * asked.norm(dim=1)).clamp(min=1e-30)
-    steps = torch.full_like(together, torch.nan) if times is None else times.detach().to(together)
-    return torch.cat([moments, together, given.square().mean(1).sqrt(), steps])
+    def _judge(self, moments: np.ndarray, table: np.ndarray) -> None:
+        if not self._done and is_noise(*moments) and np.isfinite(table[:2]).all():
+            self._seen.append(table)
+        else:  # a target of another kind
+            self._done = True
 
 
-def is_noise(mean: float, square: float, fourth: float, neighbours: float) -> bool:
-    """Whether these are the moments of independent draws from a normal distribution.
-
-    >>> is_noise(0.01, 0.99, 2.9, 0.02), is_noise(0.01, 0.99, 1.8, 0.6)
-    (True, False)
-    """
-    plain = abs(mean) < NEAR and abs(square - 1) < NEAR and abs(neighbours) < NEAR
-    return plain and abs(fourth - 3) < 10 * NEAR
-
-
-def noise_shown(table: np.ndarray) -> dict[str, Any]:
-    """What the samples show together: the least and the most noise, the size of the cleanest, and whether noise goes
-    with the time step (the correlation of their ranks; of steps that are all alike nothing is known)."""
-    share, size, steps = table
-    cleanest = size[np.abs(share) <= np.quantile(np.abs(share), 0.25)]
-    facts: dict[str, Any] = {
-        "samples": len(share),
-        "mean": float(share.mean()),
-        "least": float(np.quantile(share, 0.02)),
-        "most": float(np.quantile(share, 0.98)),
-        "cleanest_size": float(np.median(cleanest)),
-    }
-    if np.isfinite(steps).all() and len(np.unique(steps)) >= MIN_TIMES:
-        ranks = [np.argsort(np.argsort(each, kind="stable")) for each in (share, steps)]
-        facts["by_time"] = float(np.atleast_2d(np.corrcoef(np.stack(ranks)))[0, 1])
-    return facts
+def noisy_batch(forward: Forward, target: Tensor) -> tuple[Tensor, Tensor | None] | None:
+    """The samples that a forward was given in the shape of its target, and a number for each beside them: the time
+    step, which may stand behind the numbers of each sample as one more."""
+    given = tensors_in((forward.args, forward.kwargs))
+    batch = first_input((forward.args, forward.kwargs))
+    if batch is None or is_freed(batch) or not batch.is_floating_point():
+        return None
+    if batch.shape == target.shape:
+        times = [each for each in given if each is not batch and each.numel() == len(batch) and not is_freed(each)]
+        return batch, times[0].reshape(-1) if times else None
+    if batch.dim() == target.dim() == 2 and batch.shape == (len(target), target.shape[1] + 1):
+        return batch[:, :-1], batch[:, -1]
+    return None
