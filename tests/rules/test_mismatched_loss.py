@@ -1,3 +1,5 @@
+import pytest
+
 from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event
 from bedside.rules.mismatched_loss import mismatched_loss
@@ -99,3 +101,17 @@ def test_says_what_a_loss_of_margins_takes():
         "has the same loss whatever its score, and teaches nothing."
     )
     assert found.try_[0].startswith("Give it 2 * labels - 1")
+
+
+@pytest.mark.parametrize(
+    ("function", "made_by", "said", "advice"),
+    [
+        ("entropy", "plus sign", "paid for being certain", "policy_loss - 0.01"),
+        ("log_prob", "sample", "drawn anew", "policy.log_prob(action)"),
+        ("decoder", "sample", "one of .sample(), which cuts it off", "rsample"),
+    ],
+)
+def test_says_what_is_wrong_with_what_was_drawn_at_random(function, made_by, said, advice):
+    [found] = mismatched_loss.check(seen(function=function, made_by=made_by))
+    assert said in found.message
+    assert advice in found.try_[0]

@@ -7,17 +7,20 @@ all before `nll_loss` and `ctc_loss`, a softmax before `kl_div`, and an exponent
 exponential itself, as `poisson_nll_loss` does unless `log_input=False`. A loss that divides by a sum of bare scores, as
 a Dice loss does where the sigmoid was forgotten. Logarithms that were taken over another dimension than that of the
 classes. A `cross_entropy` whose targets are several classes at once. A CTC loss among whose targets is its own blank. A
-policy gradient whose advantage still hangs on the network that estimates values. A hinge, a soft margin, a ranking or
-a cosine embedding whose labels are 0 and 1.
+policy gradient whose advantage still hangs on the network that estimates values, whose entropy has the wrong sign, or
+that scores an action which was drawn anew instead of the one that was taken. A code that is drawn with `sample()` where
+only `rsample()` lets a gradient through. A hinge, a soft margin, a ranking or a cosine embedding whose labels are 0
+and 1.
 
 ## Why it matters
 No error is raised. `cross_entropy` takes a softmax itself; given numbers between 0 and 1 it can never be sure, so the
 loss flattens far above zero (1.46 for ten classes) and gradients are small throughout. `nll_loss` of bare scores has no
 lower end: they grow for ever. Behind a ReLU a class whose score is not positive gets no gradient, and stays as it is.
 A sum of bare scores passes through zero, where a quotient leaps from one end to the other. An advantage with a gradient
-teaches the critic to be wrong, to where it makes the actor's part of the loss small. Losses of margins multiply the
-score by a sign: times zero it counts nothing, and half of the examples teach nothing. The network learns in spite of
-it, slowly, and the curve looks like a hard problem.
+teaches the critic to be wrong, to where it makes the actor's part of the loss small. An entropy that is added to the
+loss, and not taken off it, makes the policy certain of anything. Losses of margins multiply the score by a sign: times
+zero it counts nothing, and half of the examples teach nothing. The network learns in spite of it, slowly, and the curve
+looks like a hard problem.
 
 ## How it decides
 It reads the graph of the first predictions; operations that only change the shape are looked through.
@@ -70,6 +73,9 @@ TAKES = {
     "class_targets": "one class for each sample, or shares that add up to one",
     "policy_gradient": "an advantage without a gradient",
     "margins": "labels of -1 and +1",
+    "entropy": "the entropy with a minus sign",
+    "log_prob": "the action that was taken",
+    "decoder": "a sample that a gradient flows through",
 }
 # What the function is called in a sentence, where it has no name of its own.
 CALLED = {
@@ -80,6 +86,9 @@ CALLED = {
     "class_targets": "cross_entropy",
     "policy_gradient": "The policy gradient",
     "margins": "The margin in the loss",
+    "entropy": "The policy's loss",
+    "log_prob": "The log-probability in the loss",
+    "decoder": "What follows a random code",
 }
 
 
@@ -117,6 +126,12 @@ def _given(function: str, made_by: str) -> str:
         return made_by
     if function == "policy_gradient":
         return f"one that still hangs on the {made_by}"
+    if function == "entropy":
+        return f"it with a {made_by}"
+    if function == "log_prob":
+        return "another one, which was drawn anew from the same distribution and never taken"
+    if function == "decoder":
+        return f"one of .{made_by}(), which cuts it off"
     return f"the output of {'another' if function == 'exp' else 'a'} {made_by}"
 
 
@@ -142,6 +157,12 @@ def _meaning(run: Run, function: str, made_by: str) -> str:
         return "values are then learned so that actions look good, and not so that they are right"
     if function == "margins":
         return "an example whose label is 0 has the same loss whatever its score, and teaches nothing"
+    if function == "entropy":
+        return "the agent is paid for being certain, and is so before it has found anything out"
+    if function == "log_prob":
+        return "rewards are credited to actions that had nothing to do with them"
+    if function == "decoder":
+        return "what makes the code learns nothing of what it is good for, only its penalty"
     if function == "exp":
         return "what the network says is not the rate that the loss compares"
     return "the loss has no meaning, and may fall below zero"
@@ -152,6 +173,12 @@ def _remedy(function: str, made_by: str) -> str:
         return "Give it 2 * labels - 1, or use binary_cross_entropy_with_logits, which takes labels of 0 and 1."
     if function == "policy_gradient":
         return "Detach it: -(log_prob * advantage.detach()).mean() for the actor; the critic has a loss of its own."
+    if function == "entropy":
+        return "Take the bonus off the loss: loss = policy_loss - 0.01 * entropy.mean()."
+    if function == "log_prob":
+        return "Draw once and keep it: action = policy.sample(); log_prob = policy.log_prob(action)."
+    if function == "decoder":
+        return "Draw with rsample(), or code = mean + torch.randn_like(mean) * std."
     if function == "probabilities":
         return (
             "Take the softmax over the classes: torch.log_softmax(scores, dim=1), or F.cross_entropy(scores, labels)."

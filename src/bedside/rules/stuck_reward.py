@@ -9,8 +9,8 @@ reward is what the training is for, and it is still that of an agent that has no
 
 ## How it decides
 For every reward of at least `fewest` readings: its best level (running medians, or medians of `levels` parts of a long
-series) is above its first readings by less than `noise` times its noise and by less than `gain` of the level, and there is no rise through all the noise, not even
-in the second half, to its best. None of
+series) is above its first readings by less than `noise` times its noise and by less than `gain` of the level, and there
+is no rise through all the noise, not even in the second half, to its best. None of
 them may have risen; one that is at `full` of a share, where there is nothing to win, runs of fewer than `steps` steps,
 and rewards so noisy that one may have `doubled` unseen are left alone.
 

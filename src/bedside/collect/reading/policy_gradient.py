@@ -10,7 +10,12 @@ from typing import Any
 
 from torch import Tensor
 
-SHAPING = ("View", "ReshapeAlias", "UnsafeView", "Squeeze", "Unsqueeze", "Select", "Sum", "Clone", "ToCopy", "Neg")
+# What leaves the numbers as they are; of those that are put together (the steps of an episode) all are made alike.
+SHAPING = (
+    *("View", "ReshapeAlias", "UnsafeView", "Squeeze", "Unsqueeze", "Select", "Slice", "Expand"),
+    *("Sum", "Clone", "ToCopy", "Neg", "Stack", "Cat"),
+)
+PICKED = ("Gather", "Index")  # the probability of the action that was taken
 LAYERS = ("Addmm", "Mm", "Linear")
 FAR = 8  # operations from one end of such a chain to the other
 NEAR_THE_LOSS = 64  # nodes: means, sums, constant weights and the other parts of the loss
@@ -33,21 +38,29 @@ def weighted_with_gradient(loss: Any) -> bool:
         node = waiting.pop(0)
         inputs = [each for each, _ in node.next_functions if each is not None]
         if _operation(node) == "Mul" and len(inputs) == 2:
-            if any(_is_log_probability(a) and _is_advantage(b) for a, b in (inputs, inputs[::-1])):
+            if any(is_log_probability(a) and _is_advantage(b) for a, b in (inputs, inputs[::-1])):
                 return True
         elif _operation(node) in ("Mean", "Add", "Sub", "Mul", "Div", "Minimum", "Stack", *SHAPING):
             waiting += inputs
     return False
 
 
-def _is_log_probability(node: Any) -> bool:
+def is_log_probability(node: Any) -> bool:
     """A class's own score less the logarithm of the sum of all, or a normal density's; or its ratio to an old one."""
     node = _unshaped(node)
     if _operation(node) == "Exp":
         node = _unshaped(_first(node))
         node = _unshaped(_first(node)) if _operation(node) == "Sub" else node
-    if _operation(node) == "Gather":
+    if _operation(node) == "Log" and _operation(_unshaped(_first(node))) in PICKED:
+        node = _unshaped(_first(node))
+    if _operation(node) in PICKED:
         chosen = _unshaped(_first(node))
+        for _ in range(FAR):  # log(clamp(p / sum(p))), of a policy that is given as probabilities
+            if _operation(chosen) not in ("Clamp", "Log", "Add", "Div"):
+                break
+            chosen = _unshaped(_first(chosen))
+        if _operation(chosen) == "Softmax":
+            return True
         return _operation(chosen) == "LogSoftmax" or "Logsumexp" in [_operation(each) for each in _inputs(chosen)]
     names = []
     for _ in range(FAR):

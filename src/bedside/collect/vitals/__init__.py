@@ -37,6 +37,7 @@ from bedside.collect.vitals.optimizer_epsilon import OptimizerEpsilon
 from bedside.collect.vitals.optimizer_underflow import Numerics
 from bedside.collect.vitals.outside_moves import OutsideMoves
 from bedside.collect.vitals.own_place import OwnPlace
+from bedside.collect.vitals.random_draws import RandomDraws
 from bedside.collect.vitals.reconstruction_variation import Reconstruction
 from bedside.collect.vitals.restarted_loader import RestartedLoader
 from bedside.collect.vitals.schedulers import Schedulers
@@ -87,6 +88,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     AnswersInPlace,
     LeakedTarget,
     AskedNoise,
+    RandomDraws,
     OwnPlace,
     IdenticalViews,
     SimpleModels,

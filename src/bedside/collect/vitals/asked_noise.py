@@ -1,4 +1,4 @@
-"""Denoising models: is the noise that they are asked for in their input, does it match the time step, or is it the input?
+"""Denoising models: is what they are asked for the noise in their input, does it match the time step?
 
 A diffusion model is given a noisy sample and a time step, and asked for the noise. How much of a sample is noise shows
 in the correlation between the two: next to nothing at the first time step, all at the last, and it goes with the time

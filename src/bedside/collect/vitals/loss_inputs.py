@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.entropy_sign import paid_for_certainty
 from bedside.collect.reading.graph_values import SHAPING, kept_as
 from bedside.collect.reading.margin_targets import zeros_among_signs
 from bedside.collect.reading.policy_gradient import weighted_with_gradient
@@ -103,6 +104,8 @@ class LossInputs(Collector):
                 facts = {"function": "division", "made_by": divides_by}
             elif weighted_with_gradient(each):
                 facts = {"function": "policy_gradient", "made_by": "value network"}
+            elif paid_for_certainty(each):
+                facts = {"function": "entropy", "made_by": "plus sign"}
             elif (blank := blank_in_targets(each)) is not None:
                 facts = {"function": "ctc_targets", "made_by": f"blank ({blank})"}
             elif labels := zeros_among_signs(list(_near_the_end(each))):
