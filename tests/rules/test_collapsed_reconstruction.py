@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bedside.finding import NotExamined, Severity
+from bedside.record.run import Event
 from bedside.rules.collapsed_reconstruction import collapsed_reconstruction
 from bedside.testing import a_run
 
@@ -40,3 +42,12 @@ def test_a_short_run_that_was_read_at_its_first_steps_and_seldom_later_is_judged
     assert "by 11 % of what the samples do" in found.message
     seldom[[100, 200, 300]] = [0.13, np.nan, 0.10]
     assert isinstance(collapsed_reconstruction.examine(a_run(reconstruction_variation=seldom)), NotExamined)
+
+
+@pytest.mark.parametrize(
+    ("varies", "step", "speaks"), [(0.09, 300, True), (0.11, 300, False), (0.09, 199, False), (0.09, 249, False)]
+)
+def test_speaks_of_a_code_whose_means_are_all_alike(varies, step, speaks):
+    code = Event(step, "code_divergence", {"weight": 20.0, "size": 0.1, "varies": varies})
+    found = collapsed_reconstruction.examine(a_run(loss=[0.1] * 500, events=[code]))
+    assert (not isinstance(found, NotExamined) and "tells nothing of its input" in found[0].message) is speaks

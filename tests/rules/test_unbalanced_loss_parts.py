@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from bedside.finding import Severity
+from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event
 from bedside.rules.unbalanced_loss_parts import unbalanced_loss_parts
 from bedside.testing import a_run
@@ -95,3 +96,38 @@ def test_learned_weights_that_cost_something_are_no_fault():
     assert not two_tasks((1.2, 0.8), (1.6, 1.4), learned=True, loss=(2.8, 0.3))
     assert not two_tasks((1.2, 0.01), (1.6, 0.02), learned=True, loss=(2.8, 0.003))
     assert not two_tasks((1.2, 0.8), (1.6, 1.4), loss=(2.8, 0.003))
+
+
+def of(kind, step=300, **facts):
+    run = a_run(loss=[1.0] * 400, events=[Event(step, kind, facts)])
+    found = unbalanced_loss_parts.examine(run)
+    return [] if isinstance(found, NotExamined) else found
+
+
+@pytest.mark.parametrize(
+    ("weight", "summed"),
+    [(64.0, "log-determinant is summed"), (1 / 64, "base density is summed"), (1.0, ""), (2.0, "")],
+)
+def test_a_flow_must_count_what_it_stretches_and_how_much_alike(weight, summed):
+    found = [each.message for each in of("stretching", weight=weight, numbers=64)]
+    assert len(found) == bool(summed)
+    assert all(summed in each for each in found)
+
+
+def test_of_a_single_number_sum_and_mean_are_the_same():
+    assert not of("stretching", weight=1.0, numbers=1)
+
+
+@pytest.mark.parametrize(("weight", "size", "speaks"), [(9e-4, 3.1, True), (1.1e-3, 3.1, False), (9e-4, 2.9, False)])
+def test_speaks_of_a_code_that_nothing_holds_near_the_prior(weight, size, speaks):
+    found = of("code_divergence", weight=weight, size=size, varies=size)
+    assert [("no code" in each.message) for each in found] == [True] * speaks
+
+
+@pytest.mark.parametrize(
+    ("weight", "varies", "step", "speaks"),
+    [(31, 0.09, 300, True), (29, 0.09, 300, False), (31, 0.11, 300, False), (31, 0.09, 190, False)],
+)
+def test_speaks_of_a_divergence_that_empties_the_code(weight, varies, step, speaks):
+    found = of("code_divergence", step=step, weight=weight, size=varies, varies=varies)
+    assert [("counts 31 times" in each.message) for each in found] == [True] * speaks

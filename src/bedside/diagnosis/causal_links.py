@@ -82,6 +82,8 @@ LINKS: tuple[Link, ...] = (
     ),
     *links("clipping-scaled-gradients", NOT_LEARNING, "unscaling after clipping leaves almost nothing of the gradient"),
     *links("mismatched-loss", "undersized-update faded-gradient", "squeezed between 0 and 1, scores pass on little"),
+    *links("mismatched-loss", "collapsed-reconstruction", "the encoder learns nothing of what its code is good for"),
+    *links("mismatched-loss", "stuck-reward worsening-metric", "the policy is taught something else than what pays"),
     *links("mismatched-loss", "unbounded-negative-loss", "unnormalised scores can be raised for ever"),
     *links("mismatched-loss", "runaway-weights exploding-gradient", "unnormalised scores can be raised for ever"),
     *links("mismatched-loss", "dead-layer", "what pushes in one direction only ends where nothing pushes any more"),

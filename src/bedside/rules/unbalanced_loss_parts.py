@@ -4,21 +4,28 @@
 A loss that adds a part summed over the batch to one that is averaged over it, and outputs that no longer depend on the
 input. Or a discriminator whose loss is gone, beside a generator whose loss only grows. Or two players neither of whom
 loses anything any more. Or several tasks on one trunk, of which one never learns; or all of which are given up, by
-weights that are learned along with them.
+weights that are learned along with them. Or a density whose stretching counts many times as much as the square that is
+stretched. Or a random code whose divergence from the prior counts for nothing, or for everything.
 
 ## Why it matters
 One element of the sum counts as much as thousands of the mean. The optimizer sees to the sum first, and where that asks
 for a code that says nothing (the KL of a variational autoencoder), nothing is left to reconstruct from. A discriminator
-that is always right has no gradient to teach by. A squared error of prices counts millions where a cross-entropy counts one,
-and the layers that both share become what the price needs. And weights that cost nothing are learned to be zero: the
-cheapest way to a small loss.
+that is always right has no gradient to teach by. A squared error of prices counts millions where a cross-entropy counts
+one, and the layers that both share become what the price needs. And weights that cost nothing are learned to be zero:
+the cheapest way to a small loss. What is stretched by a factor is thinner by that factor: a flow that sums the
+logarithms of its scales and averages the squares of its codes gains by spreading them for ever. Codes that lie far
+outside the prior cannot be drawn from it.
 
 ## How it decides
 The graph of the loss says how each part is reduced, over how many elements, and with which constant weight. One element
 of the heaviest part counts `heavier` times as much as one of the lightest, and the reconstruction has collapsed. In a
 log, two losses are those of two players if their names say so (`d_loss` and `g_loss`): in the last quarter the
 discriminator's is below `won` of its first level, the generator's above `lost` times its own, and no score (FID) got
-better since the first half. Where both are below `won` of their first levels, they do not play against each other: what
+better since the first half. Of a density, the logarithm of a scale must count as much as the square it stretches: it
+counts as many times more or less as a sample has numbers, which is one mean among sums. Of a code, one dimension of the
+divergence counts less than `nothing` of one number that is reconstructed, and its means are `outside` times as large as
+the prior is wide; or it counts `heavier` times as much, and in the second half of the run no mean varies by more than
+`empty`. Where both are below `won` of their first levels, they do not play against each other: what
 one wins in a game, the other loses.
 
 ## When it is wrong
@@ -44,6 +51,7 @@ LOS115 unbalanced-loss-parts: The loss adds a sum over 384 elements to a mean ov
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,6 +78,10 @@ GENERATOR = frozenset("g gen generator".split())
 @dataclass(frozen=True)
 class Limits:
     heavier: float = 30.0  # times per element: the specimen has 410, its healthy twin 47; collapse decides between them
+    nothing: float = 1e-3  # of a reconstructed number: a code may cost far less than a likelihood asks, but not this
+    outside: float = 3.0  # σ of the prior: codes that any divergence holds have about one
+    empty: float = 0.1  # of the prior's width: a code that varies by less carries 0.005 nats
+    steps: int = 200  # codes are empty before training, too
     readings: int = 12  # of either player's loss: four quarters of three
     won: float = 0.05  # of its first level, ln 2 or twice that: it is wrong about one image in thirty
     lost: float = 3.0  # times its first level: healthy generators end at two to five, beside a D that errs
@@ -93,6 +105,9 @@ def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
         yield from _one_is_drowned(run, several, limits)
         yield from _all_given_up(run, several, limits)
     events = run.events_of("loss_terms")
+    if found := _stretched(run) or _set_free(run, limits) or _empties_the_code(run, limits):
+        yield found
+        return
     if not run.has(RECONSTRUCTION_VARIATION.name):
         if several:
             return
@@ -120,6 +135,73 @@ def unbalanced_loss_parts(run: Run, limits: Limits) -> Iterator[Finding]:
             f"Or multiply the {heavy['reduction']} over {count(heavy['elements'])} elements by {number(1 / times, 1)}.",
         ),
     )
+
+
+def _stretched(run: Run) -> Finding | None:
+    """Logarithms of scales that are summed where squares are averaged, or the other way round."""
+    for event in run.events_of("stretching")[:1]:
+        weight, numbers = float(event.data["weight"]), int(event.data["numbers"])
+        more, less = math.isclose(weight, numbers, rel_tol=1e-3), math.isclose(weight * numbers, 1, rel_tol=1e-3)
+        if numbers < 2 or not (more or less):
+            return None
+        summed, averaged = ("log-determinant", "base density") if more else ("base density", "log-determinant")
+        return unbalanced_loss_parts.finding(
+            f"The {summed} is summed over the {count(numbers)} numbers of a sample and the {averaged} is averaged over "
+            f"them: the one counts {count(numbers)} times as much as the other, and the loss is no likelihood.",
+            first_step=0,
+            last_step=max(run.steps - 1, 0),
+            confidence=0.9,
+            evidence=dict(event.data),
+            series=[LOSS.name],
+            try_=(
+                "Sum both over the numbers of a sample, log_prob(z).sum(1) + log_det, and average over samples only.",
+            ),
+        )
+    return None
+
+
+def _set_free(run: Run, limits: Limits) -> Finding | None:
+    """A code whose divergence counts for nothing, and which went far away from the prior."""
+    for event in run.events_of("code_divergence")[-1:]:
+        weight, size = float(event.data["weight"]), float(event.data["size"])
+        if weight < limits.nothing and size > limits.outside:
+            return unbalanced_loss_parts.finding(
+                f"One dimension of the code's divergence counts {number(weight, 2)} times as much as one reconstructed "
+                f"number, and the code's means are {number(size, 2)} times as large as the prior is wide: what is "
+                "drawn from the prior is no code.",
+                first_step=0,
+                last_step=max(run.steps - 1, 0),
+                confidence=0.85,
+                evidence=dict(event.data),
+                series=[LOSS.name],
+                could_also_be=("An autoencoder that is not meant to draw new samples.",),
+                try_=("Sum both over the numbers of a sample, and average over the samples only: kl.sum(1).mean().",),
+            )
+    return None
+
+
+def _empties_the_code(run: Run, limits: Limits) -> Finding | None:
+    """A divergence that weighs far more than what is reconstructed, and a code that tells nothing any more."""
+    for event in run.events_of("code_divergence")[-1:]:
+        weight, varies = float(event.data["weight"]), float(event.data["varies"])
+        late = event.step >= max(limits.steps, (run.steps - 1) / 2)
+        if late and weight >= limits.heavier and varies < limits.empty:
+            return unbalanced_loss_parts.finding(
+                f"One dimension of the code's divergence counts {count(round(weight))} times as much as one "
+                f"reconstructed number, and the code tells nothing of its input (it varies by {number(varies, 2)} of "
+                "the prior's width).",
+                first_step=0,
+                last_step=max(run.steps - 1, 0),
+                confidence=0.9,
+                evidence=dict(event.data),
+                series=[LOSS.name],
+                could_also_be=("A penalty that is meant to win.",),
+                try_=(
+                    "Sum both over the numbers of a sample, and average over the samples only: a weight of one.",
+                    f"Or multiply the divergence by {number(1 / weight, 1)}.",
+                ),
+            )
+    return None
 
 
 def _players(run: Run, limits: Limits) -> tuple[Series, Series] | None:

@@ -4,6 +4,9 @@
 second counts thousands of times as much as one of the first. The graph of the loss shows it: additions, constant
 weights, and at the end of each branch a mean or a sum with the number of elements that went in. A loss of one part is
 recorded where it is no mean but a multiple of one.
+
+Two pairs of parts have weights that belong together (`reading/loss_weights.py`): the logarithms of scales beside the
+squares that they stretch, and the divergence of a code beside what is reconstructed from it.
 """
 
 from __future__ import annotations
@@ -14,14 +17,29 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
+from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.graph_values import SHAPING, kept_as
+from bedside.collect.reading.loss_weights import divergence, stretching
 from bedside.record.run import Event
 
-LOOK_FROM = (0, 50, 200, 1000)  # steps from which on the next sampled loss is looked at: weights may be annealed
+LOOK_FROM = (
+    0,
+    50,
+    200,
+    500,
+    1000,
+    2000,
+    5000,
+    10_000,
+    20_000,
+    50_000,
+)  # steps from which on the next sampled loss is looked at: weights may be annealed
 MAX_TERMS = 8
+MIN_SAMPLES = 8  # whose codes are compared
 MAX_NODES = 512  # on the way to them: a loss that is added up over the steps of a sequence has two for each
 MEAN, SUM = 1, 2  # as loss functions number their reductions
 
@@ -62,6 +80,8 @@ class LossTerms(Collector):
         self._due = False
         self._found: list[Event] = []
         self._news: list[Event] = []
+        self._means: tuple[float, PendingValue] | None = None  # weight of a code's divergence, and its squared means
+        self._codes: list[tuple[int, float, PendingValue]] = []
 
     def attach(self, step: int) -> None:
         self._due = self._looks < len(LOOK_FROM) and step >= LOOK_FROM[self._looks]
@@ -73,19 +93,45 @@ class LossTerms(Collector):
             if len(terms) > 1 or (terms and terms[0].times > 1):
                 facts = [dict(each._asdict(), per_element=each.per_element) for each in terms]
                 self._found = [Event(self.context.step, "loss_terms", {"terms": facts}, time.time())]
+            if (stretched := stretching(tensors)) is not None:
+                weights = {"weight": stretched[0], "numbers": stretched[1]}
+                self._found.append(Event(self.context.step, "stretching", weights, time.time()))
+            self._means = None
+            if (code := divergence(tensors)) is not None:
+                weight, squared = code
+                means = kept_as(squared, "self")
+                if isinstance(means, Tensor) and means.dim() > 1 and len(means) >= MIN_SAMPLES:
+                    self._means = weight, self.queue.put(sizes(means.detach()))
 
     def backward_ended(self, ours: bool) -> None:
         if self._due and ours:
             self._due = False
             self._looks += 1
             self._news += self._found
+            if self._means is not None:
+                self._codes.append((self.context.step, *self._means))
 
     def detach(self, step: int) -> None:
         self._due = False
 
     def events(self) -> Iterable[Event]:
         news, self._news = self._news, []
-        return news
+        yield from news
+        codes, self._codes = self._codes, []
+        for step, weight, pending in codes:
+            facts = {"weight": weight, "size": float(pending.numbers[0]), "varies": float(pending.numbers[1])}
+            yield Event(step, "code_divergence", facts, time.time())
+
+
+def sizes(means: Tensor) -> Tensor:
+    """How large the means of a code are, and by how much the liveliest of them varies from sample to sample.
+
+    >>> import torch
+    >>> sizes(torch.tensor([[3.0, 1.0], [3.0, -1.0]])).tolist()
+    [2.23606797749979, 1.0]
+    """
+    table = means.reshape(len(means), -1).double()
+    return torch.stack([table.square().mean().sqrt(), table.std(0, correction=0).amax()])
 
 
 def terms_of(root: Any) -> list[Term]:
