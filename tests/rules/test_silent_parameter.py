@@ -1,4 +1,4 @@
-from bedside.finding import NotExamined
+from bedside.finding import NotExamined, Severity
 from bedside.record.run import Event, Parameter
 from bedside.rules.silent_parameter import silent_parameter
 from bedside.testing import a_run
@@ -30,9 +30,17 @@ def test_names_the_container_when_all_of_it_is_silent():
 
 
 def test_names_the_parameter_when_the_rest_of_its_module_learns():
+    [found] = check(parameter("head.bias", 200), parameter("head.weight", 0))
+    assert found.where == ("head.weight",)
+    assert found.severity == Severity.WARNING
+    assert 'get_parameter("head.weight")' in found.try_[1]
+
+
+def test_is_a_note_about_a_bias_alone_which_a_loss_of_derivatives_does_not_feel():
     [found] = check(parameter("head.weight", 200), parameter("head.bias", 0))
-    assert found.where == ("head.bias",)
-    assert 'get_parameter("head.bias")' in found.try_[1]
+    assert found.severity == Severity.NOTE
+    [found] = check(parameter("head.weight", 200), parameter("head.bias", 0), parameter("front.weight", 0))
+    assert found.severity == Severity.WARNING
 
 
 def test_stays_silent_when_every_parameter_gets_a_gradient():

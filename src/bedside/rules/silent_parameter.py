@@ -14,7 +14,8 @@ comes after the cut fits it as well as it can.
 every look at the activations: that is not a branch that few batches take, but one that all take and that is cut off
 behind it. A gradient of exactly zero is a gradient, and that of a whole module is left to dead-layer; one parameter of
 zero gradient at `looks` sampled steps and more, in a module that has gradients, is this rule's. Parameters frozen with
-`requires_grad_(False)` are not trainable and do not count.
+`requires_grad_(False)` are not trainable and do not count. Biases alone, of modules whose weights have gradients, are a
+note: where the loss is made of derivatives or differences of an output, a shift of it changes nothing.
 
 ## When it is wrong
 Branches used on few batches only (experts of a mixture, one head per task), and heads that a pretrained model
@@ -78,6 +79,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     quiet = {p.name for p in silent}
     spoken = {p.owner for p in trainable if p.name not in quiet}
+    shifts = all(p.owner in spoken and p.name.rpartition(".")[2].startswith("bias") for p in silent)
     # A module of which only the bias is silent is named by that parameter.
     names = [p.owner if p.owner not in spoken else p.name for p in silent]
     everyone = [p.owner if p.owner not in spoken else p.name for p in trainable]
@@ -93,6 +95,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"silent": sorted(quiet)[:20], "share": size / total, "watched_steps": fewest},
         could_also_be=(
+            "A loss of the output's derivatives, or of differences: no shift of the output changes it." if shifts else "",
             "A branch that few batches use: print the batches on which `forward` reaches it.",
             "A head that the pretrained model brought along and this task does not need: freeze it.",
         ),
@@ -101,6 +104,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             f"Look for what cuts the graph after `{where[0]}`: detach(), no_grad(), .item(), argmax or numpy.",
             f"If it is not meant to be trained, freeze it: model.{_getter(where[0], quiet)}.requires_grad_(False).",
         ),
+        severity=Severity.NOTE if shifts else None,
     )
 
 
