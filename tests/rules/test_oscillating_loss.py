@@ -137,3 +137,10 @@ def test_stays_silent_on_the_noise_of_a_short_run():
     for seed in range(20):
         noise = np.random.default_rng(seed).normal(size=60)
         assert oscillating_loss.check(a_run(loss=1.0 + 0.9 * np.exp(-np.arange(60) / 10) + 0.1 * noise)) == []
+
+
+def test_stays_silent_where_the_training_is_begun_anew_from_first_weights():
+    falls = np.tile(np.geomspace(2.3, 0.05, 250), 4) * (1 + 0.02 * np.random.default_rng(0).standard_normal(1000))
+    norms = np.tile(np.linspace(8.0, 14.0, 250), 4)
+    assert not oscillating_loss.check(a_run(loss=falls, param_norm=norms))
+    assert oscillating_loss.check(a_run(loss=falls, param_norm=np.linspace(8.0, 14.0, 1000)))

@@ -54,6 +54,7 @@ from bedside.analysis.near_task_change import task_changed
 from bedside.analysis.statistics import Spike, how_sure, in_blocks, mad, outline, spikes
 from bedside.analysis.statistics.outline import PLACES, running_median
 from bedside.analysis.statistics.spikes import NEIGHBOURS
+from bedside.analysis.weights_put_back import weights_put_back
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
@@ -198,9 +199,9 @@ def _again_and_again(run: Run, series: Series, limits: Limits) -> Iterator[Findi
 
 
 def _near_change(run: Run, step: int) -> bool:
-    """Whether the run was resumed, or got another task, just there."""
+    """Whether the run was resumed, got another task or its first weights back just there."""
     resumed = any(abs(step - event.step) <= MOMENT for event in run.events_of("resume"))
-    return resumed or task_changed(run, step)
+    return resumed or task_changed(run, step) or weights_put_back(run, step)
 
 
 def _leaps(run: Run, series: Series, limits: Limits) -> list[tuple[Series, Spike]]:
@@ -263,10 +264,10 @@ def _share(series: Series, spike: Spike) -> float:
 
 
 def _explained(run: Run, series: Series, spike: Spike, limits: Limits) -> bool:
-    """By a resume, a raised learning rate or another task, in the readings just around its beginning."""
+    """By a resume, a raised learning rate, another task or first weights that were put back, in the readings just around its beginning."""
     step, gap = int(series.steps[spike.first]), int(series.steps[spike.first] - series.steps[spike.first - 1])
     if any(step - 2 * gap <= event.step <= step + gap for event in run.events_of("resume")):
         return True
-    if task_changed(run, step):
+    if task_changed(run, step) or weights_put_back(run, step):
         return True
     return learning_rate(run, step + gap) > limits.raised * learning_rate(run, step - 4 * gap, step - 2 * gap)

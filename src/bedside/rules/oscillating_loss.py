@@ -51,6 +51,7 @@ from bedside.analysis.losses import training_loss_to_fall, validation_losses
 from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, noise_level, outline, sways, swings, trend
 from bedside.analysis.statistics.cycles import MIN_READINGS
 from bedside.analysis.statistics.outline import WINDOW
+from bedside.analysis.weights_put_back import weights_put_back
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
@@ -92,6 +93,7 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     swing = (limits.high - limits.low) * curve.progress
     real = swing > limits.noise * curve.noise and float(np.mean(curve.values < curve.start)) >= limits.below
     found = swings(curve.values, low=level - swing, high=level) if real else []
+    found = [each for each in found if not weights_put_back(run, int(curve.steps[each]))]
     late = series.values[len(series) // 2 :]
     opposed, bounce = _lag_one(np.diff(late)), float(np.mean(np.abs(np.diff(late))))
     if len(found) >= limits.times:

@@ -95,7 +95,7 @@ def silent_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         where=where,
         evidence={"silent": sorted(quiet)[:20], "share": size / total, "watched_steps": fewest},
         could_also_be=(
-            "A loss of the output's derivatives, or of differences: no shift of the output changes it." if shifts else "",
+            "A loss of differences, or of derivatives, which no shift of the output changes." if shifts else "",
             "A branch that few batches use: print the batches on which `forward` reaches it.",
             "A head that the pretrained model brought along and this task does not need: freeze it.",
         ),

@@ -15,7 +15,8 @@ judge. A loss may be flat because it was good to begin with, so it takes a sign 
 level is that of chance, the data went by three times, the learning rate or the updates are below 1e-7, an accuracy
 stays below 0.1 or is the same to the last digit again and again, or a score never left what a blind guess has (R² 0,
 AUC 0.5), or the first steps threw the loss up and it only came back to where it was. That the data went by often is not
-enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it. Without one it is a note. A
+enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it; nor where a loss is negative, so
+that its level means little, and held-out examples were `clearly` dearer at their first evaluation. Without one it is a note. A
 loss that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is
 worse than an untrained network, and needs no other sign.
 
@@ -44,7 +45,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bedside.analysis.losses import called, loss_to_fall, rewards, validation_metrics
+from bedside.analysis.losses import called, loss_to_fall, rewards, validation_losses, validation_metrics
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, trend
 from bedside.analysis.untrained_signs import MANY_EPOCHS, Sign, blind_score, signs_of_ignorance
@@ -69,6 +70,8 @@ class Limits:
     perhaps: float = 0.5  # of that blur: a fall as large may be real, and is with fine-tuned models
     worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
     doubled: float = 2.0  # times its level: diverging-loss speaks from there on; a first block that high was blown up
+    evaluations: int = 8  # four in the second half show how far held-out losses scatter
+    clearly: float = 10.0  # times all that the second half scatters: the first evaluations were really worse
     steps: int = 100  # a few dozen steps may be a warm-up; a hundred without any change are not
 
 
@@ -114,8 +117,13 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         return  # that is a divergence
 
     signs = signs_of_ignorance(run, float(means[-1]))
+    sure = max((sign.sure for sign in signs), default=0.0)
+    if first < 0 and not (worse or blown) and sure <= MANY_EPOCHS and _held_out_improved(run, limits):
+        raise NotEnough(
+            f"a loss that has a level of its own: the batches of {series.key} differ by more than is learned"
+        )
     perhaps = fall > max(limits.moved * level, limits.perhaps * blur)
-    if perhaps and not worse and not blown and max((sign.sure for sign in signs), default=0.0) <= MANY_EPOCHS:
+    if perhaps and not worse and not blown and sure <= MANY_EPOCHS:
         raise NotEnough(f"a longer run: {series.key} may have fallen by {percent(fall / level)}, which its noise hides")
     if blown:
         signs.append(Sign("after the first steps had thrown it up", 0.75))
@@ -151,6 +159,15 @@ def _first_level(series: Series, means: Values, limits: Limits) -> float:
     """The level it began at: the first block, unless the first steps threw the loss far above its first reading."""
     reading, block = float(series.values[0]), float(means[0])
     return reading if 0 < limits.doubled * reading < block else block
+
+
+def _held_out_improved(run: Run, limits: Limits) -> bool:
+    """Whether the same held-out examples cost clearly less than at first: their loss knows no difference of batches."""
+    for series in (each.finite() for each in validation_losses(run)):
+        late = series.values[len(series) // 2 :]
+        if len(series) >= limits.evaluations:
+            return bool(float(series.values[0]) - float(late.max()) > limits.clearly * float(np.ptp(late)))
+    return False
 
 
 def _metric_improved(run: Run) -> bool:
