@@ -1,8 +1,8 @@
 """Whether the weights were put back to what they were before: a training that is begun anew within one run.
 
 Pruning with rewinding, folds of a cross-validation and members of an ensemble start again from first weights. The loss
-then leaps to that of an untrained network, and no step of the optimizer brought that about: an optimizer that overshoots
-makes weights larger, or changes them by little.
+then leaps to that of an untrained network, and no step of the optimizer brought that about: one that overshoots makes
+weights larger, or changes them by little.
 
 >>> from bedside.testing import a_run
 >>> run = a_run(loss=1.0, steps=100, param_norm=[8.0 + 0.1 * i for i in range(50)] * 2)

@@ -264,7 +264,7 @@ def _share(series: Series, spike: Spike) -> float:
 
 
 def _explained(run: Run, series: Series, spike: Spike, limits: Limits) -> bool:
-    """By a resume, a raised learning rate, another task or first weights that were put back, in the readings just around its beginning."""
+    """By a resume, a raised learning rate, another task or first weights that were put back, just at its beginning."""
     step, gap = int(series.steps[spike.first]), int(series.steps[spike.first] - series.steps[spike.first - 1])
     if any(step - 2 * gap <= event.step <= step + gap for event in run.events_of("resume")):
         return True

@@ -14,10 +14,10 @@ too noisy to see `resolution` of the level, or the learning rate has only ever r
 judge. A loss may be flat because it was good to begin with, so it takes a sign of ignorance to make it a warning: the
 level is that of chance, the data went by three times, the learning rate or the updates are below 1e-7, an accuracy
 stays below 0.1 or is the same to the last digit again and again, or a score never left what a blind guess has (R² 0,
-AUC 0.5), or the first steps threw the loss up and it only came back to where it was. That the data went by often is not
-enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it; nor where a loss is negative, so
-that its level means little, and held-out examples were `clearly` dearer at their first evaluation. Without one it is a note. A
-loss that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is
+AUC 0.5), or the first steps threw the loss up and it only came back to where it was. That the data went by often is
+not enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it; nor where a loss is
+negative, so that its level means little, and held-out examples were `clearly` dearer at their first evaluation. Without
+a sign it is a note. A loss that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is
 worse than an untrained network, and needs no other sign.
 
 ## When it is wrong
