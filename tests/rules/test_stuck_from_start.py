@@ -154,13 +154,11 @@ def test_a_word_error_rate_that_is_low_is_none():
 
 def test_stays_silent_where_batches_differ_by_more_than_is_learned_and_held_out_examples_show_it():
     noise = np.random.default_rng(0).standard_normal(750)
-    facts = {"examples": 3000, "batch_size": 100}
+    epochs = [i / 30 for i in range(750)]
     loss = -116_000 + 9_000 * noise
     flat = -1160 + 0.01 * noise[:25]
     learned = np.r_[-1157.0, flat[1:]]
-    same = stuck_from_start.examine(a_run(loss=loss, val_loss=flat, config=facts, epoch=[i / 30 for i in range(750)]))
-    better = stuck_from_start.examine(
-        a_run(loss=loss, val_loss=learned, config=facts, epoch=[i / 30 for i in range(750)])
-    )
+    same = stuck_from_start.examine(a_run(loss=loss, val_loss=flat, epoch=epochs))
+    better = stuck_from_start.examine(a_run(loss=loss, val_loss=learned, epoch=epochs))
     assert isinstance(better, NotExamined)
     assert not isinstance(same, NotExamined)

@@ -17,8 +17,8 @@ stays below 0.1 or is the same to the last digit again and again, or a score nev
 AUC 0.5), or the first steps threw the loss up and it only came back to where it was. That the data went by often is
 not enough where the loss may have fallen by `moved`, and only `perhaps` its noise hides it; nor where a loss is
 negative, so that its level means little, and held-out examples were `clearly` dearer at their first evaluation. Without
-a sign it is a note. A loss that is `worse` than its first value throughout the second half (though not `doubled`, which is a divergence) is
-worse than an untrained network, and needs no other sign.
+a sign it is a note. A loss that is `worse` than its first value throughout the second half (though not `doubled`, which
+is a divergence) is worse than an untrained network, and needs no other sign.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
