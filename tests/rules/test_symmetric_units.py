@@ -97,6 +97,14 @@ def test_speaks_when_all_weights_began_at_zero():
     assert symmetric_units.check(begun) == []
 
 
+def test_speaks_when_every_layer_began_at_zero_and_only_biases_are_random():
+    event = Event(0, "constant_weights", {"layers": {"0": 0.0, "2": 0.0}, "all_zero": True})
+    run = a_run(loss=[2.3 - 0.006 * k for k in range(100)], unit_variation={"0": 0.5}, events=[event])
+    [found] = symmetric_units.check(run)
+    assert found.severity is Severity.ERROR
+    assert found.message.startswith("The weights of `0`, `2` began at zero")
+
+
 def test_units_that_began_apart_were_not_made_alike():
     """The logarithms of the variances that a variational encoder gives come to agree, and nothing is wrong with it."""
     run = a_run(

@@ -1,7 +1,7 @@
 import numpy as np
 
 from bedside.finding import Severity
-from bedside.record.run import Parameter
+from bedside.record.run import Event, Parameter
 from bedside.rules.unmoved_parameter import unmoved_parameter
 from bedside.testing import a_run
 
@@ -19,6 +19,16 @@ def test_speaks_when_a_module_with_a_gradient_does_not_move():
 
 def test_is_a_note_when_a_group_has_a_learning_rate_of_zero():
     [found] = check({"": 0.1, "front": 0.1, "head": 0.0}, lr={"": 1e-3, "group_1": 0.0})
+    assert found.severity == Severity.NOTE
+
+
+def test_warns_when_what_that_group_holds_is_still_random():
+    moves, rates = {"": 0.1, "front": 0.1, "head": 0.0}, {"": 1e-3, "group_1": 0.0}
+    looked = Event(50, "hardly_stepped_weights", {"names": ["head"], "size": 4160})
+    [found] = check(moves, lr=rates, events=[looked])
+    assert found.severity == Severity.WARNING
+    assert found.message.endswith("They still hold the random numbers that they were made with (4,160 of them).")
+    [found] = check(moves, lr=rates, events=[Event(50, "hardly_stepped_weights", {"names": ["other"], "size": 4160})])
     assert found.severity == Severity.NOTE
 
 

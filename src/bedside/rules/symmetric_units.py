@@ -15,7 +15,7 @@ network, it is a warning while the loss has won less than `progress`, unless the
 ones do (the spreads that a variational encoder gives are alike by right). Units that are `begun` alike, and nearly so
 at every reading since, were made so; then it takes no more readings than any other verdict. And where the weights were
 looked at before the first step it takes none: in `layers` layers or more, each begins with one number for all of its
-weights, or all weights of the model begin at zero.
+weights, or all weights of the model begin at zero, or those of all its linear and convolutional layers.
 
 ## When it is wrong
 A layer that is meant to repeat one value; weights that are tied.
@@ -108,23 +108,14 @@ def symmetric_units(run: Run, limits: Limits) -> Iterator[Finding]:
 def _equal_weights(run: Run, limits: Limits) -> Iterator[Finding]:
     """Weights that were all one number before the first step."""
     if began_at_zero(run) and len(leaf_owners([each.owner for each in run.parameters])) >= limits.layers:
-        yield symmetric_units.finding(
-            "All weights began at zero: units that start alike get the same gradient, or none, and stay alike.",
-            severity=Severity.ERROR if share_of_loss_won(run) < limits.progress else Severity.NOTE,
-            first_step=0,
-            last_step=max(run.steps - 1, 0),
-            confidence=0.95,
-            evidence={"initial_param_norm": run.config.get("initial_param_norm")},
-            series=[LOSS.name],
-            try_=(
-                "Leave the weights to PyTorch's initialisation, or nn.init.kaiming_normal_(layer.weight); zeros are "
-                "for biases.",
-            ),
-        )
+        yield _zeros(run, "All weights", limits)
         return
     for event in run.events_of("constant_weights")[:1]:
         layers = dict(event.data["layers"])
         if len(layers) < limits.layers:
+            return
+        if event.data.get("all_zero"):
+            yield _zeros(run, f"The weights of {listed(f'`{owner}`' for owner in layers)}", limits)
             return
         yield symmetric_units.finding(
             f"All weights of {listed(f'`{owner}`' for owner in layers)} began as one number: their units start alike, "
@@ -141,6 +132,23 @@ def _equal_weights(run: Run, limits: Limits) -> Iterator[Finding]:
                 "Initialise the weights at random: nn.init.kaiming_normal_(layer.weight); constants are for biases.",
             ),
         )
+
+
+def _zeros(run: Run, what: str, limits: Limits) -> Finding:
+    """Every layer began at zero."""
+    return symmetric_units.finding(
+        f"{what} began at zero: units that start alike get the same gradient, or none, and stay alike.",
+        severity=Severity.ERROR if share_of_loss_won(run) < limits.progress else Severity.NOTE,
+        first_step=0,
+        last_step=max(run.steps - 1, 0),
+        confidence=0.95,
+        evidence={"initial_param_norm": run.config.get("initial_param_norm")},
+        series=[LOSS.name],
+        try_=(
+            "Leave the weights to PyTorch's initialisation, or nn.init.kaiming_normal_(layer.weight); zeros are "
+            "for biases.",
+        ),
+    )
 
 
 def _began_apart(run: Run, series: Series, limits: Limits) -> bool:

@@ -12,10 +12,11 @@ mask, weights in half precision that swallow it, or weights restored after every
 The update norm is zero, or below `bit` of the weights, at `always` of the readings in the second half of the run, while
 the gradient norm is not and the model as a whole still moves at more than `pace` of what it did. Parameters in no
 optimizer are left to uncovered-parameter, those without a gradient to silent-parameter and dead-layer. When a
-parameter group has a learning rate of exactly zero it is a note: that is a way to freeze.
+parameter group has a learning rate of exactly zero it is a note: that is a way to freeze. Not so where the layers were
+looked at, and still hold the random numbers that they were made with: nobody freezes those on purpose.
 
 ## When it is wrong
-Layers frozen on purpose by other means than `requires_grad`.
+Layers frozen on purpose by other means than `requires_grad`; random features on purpose.
 
 ## What to try
 1. Give the parameter group that holds the named module a learning rate.
@@ -47,7 +48,7 @@ from bedside.record.run import Run
 from bedside.record.vocabulary import GRAD_NORM, LR, PARAM_NORM, UPDATE_NORM
 from bedside.rules.advice import moment
 from bedside.rules.base import rule
-from bedside.wording import listed, number
+from bedside.wording import count, listed, number
 
 HALF = frozenset({"float16", "bfloat16"})
 
@@ -90,12 +91,15 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
         len(rates) and rates.finite().median(10) == 0 for rates in [run.series(LR.name), *run.of(LR.name)]
     )
     norm = run.series(GRAD_NORM.name, still[0].owner).median(50)
+    random = _random(run, [series.owner for series in still])
+    made = f" They still hold the random numbers that they were made with ({count(random)} of them)." if random else ""
     yield unmoved_parameter.finding(
         f"{listed(f'`{name}`' for name in where)} {'does' if len(where) == 1 else 'do'} not move at all since "
-        f"{moment(run, first)}, although {'its' if len(where) == 1 else 'the first'} gradient norm is {number(norm)}.",
+        f"{moment(run, first)}, although {'its' if len(where) == 1 else 'the first'} gradient norm is {number(norm)}."
+        f"{made}",
         first_step=first,
         last_step=still[0].last_step,
-        confidence=0.6 if frozen_group else 0.9,
+        confidence=0.6 if frozen_group and not random else 0.9,
         where=where,
         evidence={"unmoved": [series.owner for series in still][:20], "group_with_rate_zero": frozen_group},
         series=[still[0].key, f"{GRAD_NORM.name}/{still[0].owner}"],
@@ -108,8 +112,16 @@ def unmoved_parameter(run: Run, limits: Limits) -> Iterator[Finding]:
             else f"Find what puts `{where[0]}` back after each step: the groups' learning rates are {_rates(run)}.",
             "Keep the weights in float32: half precision rounds small steps away." if _short(run, where) else "",
         ),
-        severity=Severity.NOTE if frozen_group else Severity.WARNING,
+        severity=Severity.NOTE if frozen_group and not random else Severity.WARNING,
     )
+
+
+def _random(run: Run, owners: list[str]) -> int:
+    """How many of the weights that do not move are random numbers, as far as the layers were looked at."""
+    for event in run.events_of("hardly_stepped_weights")[-1:]:
+        if set(event.data["names"]) & set(owners):
+            return int(event.data["size"])
+    return 0
 
 
 def _rates(run: Run) -> str:

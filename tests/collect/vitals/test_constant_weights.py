@@ -44,6 +44,32 @@ def frozen(model):
     model[3].requires_grad_(False)
 
 
+def test_layers_that_all_start_at_zero_are_named_where_one_feeds_another(tmp_path):
+    assert seen(fill(0.0, 0, 3, 4), tmp_path) == [{"0": 0.0, "3": 0.0, "4": 0.0}]
+
+
+def test_heads_beside_each_other_may_all_start_at_zero(tmp_path):
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kind, self.size = nn.Linear(12, 4), nn.Linear(12, 6)
+            nn.init.zeros_(self.kind.weight)
+            nn.init.zeros_(self.size.weight)
+
+        def forward(self, x):
+            return torch.cat([self.kind(x), self.size(x)], 1)
+
+    model = Heads()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        (model(torch.randn(5, 12)) - 1).square().mean().backward()
+        optimizer.step()
+
+    assert not watched(model, optimizer, tmp_path, body).events_of("constant_weights")
+
+
 @pytest.mark.parametrize(
     "prepare",
     [fill(0.25), fill(0.0, 0, 3), fill(1.0, 1), fill(0.5, 4), frozen],

@@ -57,6 +57,45 @@ def test_nothing_frozen_nothing_named(tmp_path):
     assert not recorded(tmp_path, lambda model: None)
 
 
+def in_groups(tmp_path, rate, prepare=lambda model: None):
+    torch.manual_seed(0)
+    model = Net()
+    prepare(model)
+    body = [*model.embed.parameters(), *model.front.parameters()]
+    groups = [{"params": body, "lr": rate}, {"params": model.head.parameters()}]
+    optimizer = torch.optim.Adam(groups, lr=1e-2)
+
+    def step_of(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randint(100, (8, 5))).sub(1).pow(2).mean().backward()
+        optimizer.step()
+
+    run = watched(model, optimizer, tmp_path, step_of, steps=60)
+    assert not run.events_of("frozen_weights")
+    return [event.data["names"] for event in run.events_of("hardly_stepped_weights")]
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-11])
+def test_random_layers_whose_group_has_next_to_no_learning_rate_are_named(rate, tmp_path):
+    assert in_groups(tmp_path, rate) == [["embed", "front"]]
+    assert in_groups(tmp_path / "normal", rate, lambda model: nn.init.kaiming_normal_(model.front.weight)) == [
+        ["embed", "front"]
+    ]
+
+
+def test_a_group_with_a_smaller_rate_is_trained(tmp_path):
+    assert in_groups(tmp_path, 1e-4) == []
+
+
+def test_layers_that_hold_what_they_learned_may_have_no_rate(tmp_path):
+    def load(model):
+        for module in (model.embed, model.front):
+            learned = torch.randn(len(module.weight), 1) * torch.randn(1, module.weight.shape[1])
+            module.weight.data += 2 * learned
+
+    assert in_groups(tmp_path, 0.0, load) == []
+
+
 @pytest.mark.parametrize("spread", [0.02, 0.05, 1.0])
 def test_noise_of_any_spread_is_recognised_in_an_embedding(spread):
     torch.manual_seed(0)
