@@ -421,3 +421,28 @@ def test_a_run_that_ended_at_full_pace_far_from_anything_good_is_not_healthy_yet
     said = judged(a_run(loss=loss, relative_update_norm=3e-3, config={"classes": 10}, finished=finished))
     assert said.word == word
     assert word == "healthy" or "as fast as ever, at 1.2" in said.reason
+
+
+def beside(network, **more):
+    facts = {"linear": 0.08, "neighbours": 0.2, "guess": 0.9, "examples": 400, "asked": 64, "classes": 10}
+    held_out = facts | {"carried_linear": 0.1, "carried_neighbours": 0.2}
+    curves = {"loss": falling(), "fit_error": [0.9] * 20 + [network] * 20, "held_out_error": [0.9, network]}
+    config = {"simple_models": facts | {"kept": 512}, "held_out_models": held_out} | more.pop("config", {})
+    return judged(a_run(**(curves | more), config=config))
+
+
+def test_a_network_behind_a_linear_model_is_not_called_healthy():
+    said = beside(0.3)
+    assert said.word == "unclear"
+    assert "30 % wrong" in said.reason
+    assert beside(0.12).word == "healthy"
+
+
+def test_what_is_hard_in_training_alone_is_left_alone():
+    assert beside(0.3, held_out_error=[0.9, 0.1]).word == "healthy"
+
+
+def test_a_logged_accuracy_stands_in_where_the_held_out_answers_were_not_seen():
+    unseen = {"config": {"held_out_models": None}, "held_out_error": []}
+    assert beside(0.05, val_accuracy=[0.2, 0.4, 0.5, 0.6, 0.65, 0.65], **unseen).word == "unclear"
+    assert beside(0.05, val_accuracy=[0.2, 0.4, 0.5, 0.8, 0.9, 0.93], **unseen).word == "healthy"

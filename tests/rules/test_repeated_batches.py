@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from bedside.finding import Severity
 from bedside.record.run import Event
@@ -68,3 +69,33 @@ def test_one_batch_stays_one_batch_beside_a_few_others():
     marks[[100, 200]] = 1.0
     [found] = repeated_batches.check(a_run(loss=[1.0] * 300, batch_fingerprint=marks))
     assert found.message == "Every step sees the same batch."
+
+
+def of_few(different=64, network=0.18, kept=512, held_out=400, steps=400, places=False):
+    training = {"linear": 0.1, "neighbours": 0.1, "guess": 0.9, "examples": different, "kept": kept, "asked": 32}
+    other = {"linear": 0.1, "neighbours": 0.1, "guess": 0.9, "examples": held_out, "classes": 10}
+    config = {"simple_models": training | {"classes": 10, "places": places}, "held_out_models": other}
+    marks = random.normal(size=steps)
+    return repeated_batches.check(
+        a_run(loss=1.0, batch_fingerprint=marks, held_out_error=[0.9, network, network], config=config)
+    )
+
+
+def test_warns_when_there_are_a_handful_of_examples_and_many_more_are_held_out():
+    [found] = of_few()
+    assert found.severity is Severity.WARNING
+    assert found.message.startswith("There are only 64 different training examples, each of which came about 200 times")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"network": 0.1},  # they are enough
+        {"held_out": 120},  # and most of what there is
+        {"different": 129},  # not all have come yet
+        {"steps": 99},  # and not often
+        {"places": True},
+    ],
+)
+def test_few_examples_are_meant_where_they_suffice_or_are_most_of_the_data(other):
+    assert of_few(**other) == []

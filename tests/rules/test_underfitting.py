@@ -79,7 +79,7 @@ def test_is_not_examined_without_validation():
     assert isinstance(underfitting.examine(a_run(loss=curve(2, 1))), NotExamined)
 
 
-SIMPLE = {"linear": 0.1, "neighbours": 0.2, "guess": 0.8, "examples": 128, "classes": 5}
+SIMPLE = {"linear": 0.1, "neighbours": 0.2, "guess": 0.8, "examples": 128, "classes": 5, "asked": 64, "kept": 512}
 SETTLED = [1.6, 1.3, 1.1] + [1.0, 1.02, 0.98, 1.01] * 60
 
 
@@ -110,6 +110,25 @@ def test_speaks_when_a_linear_model_does_better_on_the_same_examples():
 )
 def test_is_silent_about_networks_that_keep_up_or_are_under_way(other):
     assert beaten(**other) == []
+
+
+HELD_OUT = SIMPLE | {"carried_linear": 0.12, "carried_neighbours": 0.2}
+
+
+def test_speaks_when_a_linear_model_does_better_on_held_out_examples():
+    config = {"simple_models": SIMPLE, "held_out_models": HELD_OUT}
+    (finding,) = beaten(fit_error=[], held_out_error=[0.8] + [0.6] * 9, config=config)
+    assert finding.message.startswith("The network is 60 % wrong on held-out examples, at best; a linear model")
+    assert not beaten(fit_error=[], held_out_error=[0.8, 0.2] + [0.6] * 8, config=config)  # at its best it is not
+    assert not beaten(held_out_error=[0.8] + [0.15] * 9, config=config)  # training alone is hard
+
+
+def test_a_run_that_is_long_over_need_not_have_settled():
+    falls = {"loss": [1.6 - 0.005 * k for k in range(len(SETTLED))], "fit_error": [0.8] * 200 + [0.7] * 43}
+    assert beaten(**falls, finished=True)
+    assert not beaten(**falls, finished=False)  # it may come
+    assert not beaten(**falls, finished=True, config={"simple_models": SIMPLE | {"asked": 4}})  # has seen too few
+    assert not beaten(**falls | {"fit_error": [0.8] * 100 + [0.42] * 143}, finished=True)  # it won more than half
 
 
 def test_a_place_that_is_too_narrow_shows_without_any_evaluation():

@@ -104,6 +104,9 @@ BATCH_LABEL_SPREAD = Vital(
 FIT_ERROR = Vital(
     "fit_error", "loss", "The network's error on its training batch: the share of wrong classes, or the squared error."
 )
+HELD_OUT_ERROR = Vital(
+    "held_out_error", "loss", "The network's error on an evaluation: the share of wrong classes, or the squared error."
+)
 BATCH_FINGERPRINT = Vital("batch_fingerprint", "forward", "A number that is the same for the same batch only.")
 DATA_WAIT = Vital("data_wait", "forward", "Time between the end of a step and the next training forward.", unit="s")
 ACTIVATION_MEAN = Vital("activation_mean", "forward", "Mean of the module's output (sampled).", per="module")
@@ -231,6 +234,7 @@ VITALS: dict[str, Vital] = {
         LABEL_SHARE_MAX,
         BATCH_LABEL_SPREAD,
         FIT_ERROR,
+        HELD_OUT_ERROR,
         BATCH_FINGERPRINT,
         DATA_WAIT,
         ACTIVATION_MEAN,

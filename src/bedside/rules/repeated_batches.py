@@ -7,12 +7,15 @@ Fingerprints of the batches: every step the same one, each batch several times i
 An iterator that is made anew at every step returns its first batch for ever, and the model learns that batch by heart.
 A data set that does not divide its samples among its workers gives each batch as often as there are workers. The same
 order every epoch makes the gradients of neighbouring batches depend on each other, and an order sorted by class undoes
-in one half of the epoch what the other half learnt.
+in one half of the epoch what the other half learnt. A slice that was left in after debugging is learnt by heart.
 
 ## How it decides
 By equality of fingerprints over `fewest` steps or more. All of these can be meant, so it is a note. Except where the
 loop was seen to start a data loader of several batches anew for every forward, and every batch is the same: nobody who
-wants one batch draws it again each time, so that is a warning, and needs no more steps than it took to see it.
+wants one batch draws it again each time, so that is a warning, and needs no more steps than it took to see it. And
+except where whole batches differ, and their examples are few: of the first several hundred, `again` times as many as
+there are different ones, each has been seen `passes` times, `more` times as many are held out, and a look-up among
+these is right more often than the network at its best. Whoever has so many to spare has them to train on.
 
 ## When it is wrong
 Full-batch training; several updates per batch (policy optimisation, adversarial training); a curriculum.
@@ -32,11 +35,12 @@ DAT104 repeated-batches: The same 20 batches come in the same order in every epo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.simple_models import TRAINING, on_held_out
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
@@ -49,6 +53,9 @@ from bedside.wording import count
 class Limits:
     fewest: int = 40  # steps: a pattern of a few batches must have shown itself many times
     rounds: float = 2.0  # times that an order must have come: twice is not chance when batches are shuffled
+    again: float = 4.0  # times: by then all examples that there are have been seen
+    passes: float = 50.0  # over the data: after that they are known by heart, whatever their number
+    more: float = 2.0  # times as many are held out: splits that are meant keep the larger part to train on
     share: float = 0.95  # of the steps that follow the pattern: the last batch of an epoch may be another
 
 
@@ -58,6 +65,9 @@ def repeated_batches(run: Run, limits: Limits) -> Iterator[Finding]:
     restarted = run.events_of("restarted_loader")
     if restarted and len(np.unique(marks.values)) == 1:
         yield _restarted(marks, int(restarted[0].data["batches"]))
+        return
+    if (few := _few_examples(run, limits)) is not None:
+        yield few
         return
     if len(marks) < limits.fewest:
         return
@@ -87,6 +97,31 @@ def _restarted(marks: Series, batches: int) -> Finding:
         series=[BATCH_FINGERPRINT.name],
         could_also_be=("One batch is learnt by heart on purpose, and drawn again each time.",),
         try_=("Loop over the loader (for batch in loader), or make the iterator once, before the loop.",),
+        severity=Severity.WARNING,
+    )
+
+
+def _few_examples(run: Run, limits: Limits) -> Finding | None:
+    facts, held_out = run.config.get(TRAINING), on_held_out(run, carried=False)
+    if not isinstance(facts, Mapping) or held_out is None or facts["places"]:
+        return None
+    different, seen = int(facts["examples"]), run.steps * float(facts["asked"])
+    if different * limits.again > int(facts["kept"]) or different * limits.passes > seen:
+        return None
+    if held_out.examples < limits.more * different or held_out.network <= held_out.simple:
+        return None
+    return repeated_batches.finding(
+        f"There are only {count(different)} different training examples, each of which came about "
+        f"{count(round(seen / different))} times, and {count(held_out.examples)} or more are held out: "
+        f"{held_out.name}, fitted to these, is {held_out.words(held_out.simple)} on others of them, and the network "
+        f"{held_out.words(held_out.network)} at best.",
+        first_step=0,
+        last_step=max(run.steps - 1, 0),
+        confidence=0.85,
+        evidence={"different_examples": different, "seen": seen, "held_out": held_out.examples},
+        series=[BATCH_FINGERPRINT.name, "val/loss"],
+        could_also_be=("So few examples are learnt on purpose.",),
+        try_=("Look for a slice that was left in after debugging: print the length of the training set.",),
         severity=Severity.WARNING,
     )
 

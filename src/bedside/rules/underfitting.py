@@ -21,7 +21,9 @@ than `late` of its progress came late.
 Or by a comparison: a linear model, or a look-up of the nearest neighbours, was fitted to a few hundred examples of the
 run's own batches and tried on others (`simple_models`). The network has settled, and on the very examples that it
 trains on it has won less than `share` of what the simple model won over a blind guess, by `apart` of the guess at
-least. Held-out accuracies that are better than the simple model's settle it.
+least. Held-out answers that are as good as the simple model's settle it. The same is compared on held-out examples, at
+the network's best evaluation. A run that is over, and saw `times` as many examples as the simple models were fitted to,
+need not have settled if it won less than `half`.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -52,13 +54,14 @@ import numpy as np
 from bedside.analysis.accuracy_and_loss import accuracies, leaves_room
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.simple_models import TRAINING, Beside, on_held_out, on_training
 from bedside.analysis.statistics import Blocks, flat_since, how_sure, in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
 from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series
-from bedside.record.vocabulary import FIT_ERROR
+from bedside.record.vocabulary import FIT_ERROR, HELD_OUT_ERROR
 from bedside.rules.advice import REGULARISATION, raise_learning_rate
 from bedside.rules.base import rule
 from bedside.wording import number, percent, plural
@@ -80,7 +83,10 @@ class Limits:
     share: float = 0.6  # of what a simple model won: settled networks of the healthy programs win all of it, or more
     apart: float = 0.1  # of a blind guess's error
     worth: float = 0.3  # of a blind guess's error: a simple model that wins less has learned nothing either
-    errors: int = 4  # readings of the network's own error in the last third: a hundred examples and more
+    errors: int = 4  # readings of the network's own error in the last third
+    answers: int = 100  # of the network, or of the simple model on held-out examples: a share is known to 0.05 then
+    half: float = 0.5  # of what a simple model won: whoever stops there has not begun to use the network
+    times: float = 20.0  # as many examples as the simple models saw: ten epochs of a small data set
     settled: float = 0.8  # of its error in the third's first half: a network that wins more is under way
     trained: int = 150  # steps: a small network in its first epochs is behind by right
     unsolved: float = 0.3  # of the chance level: digits through 3 units end at 0.2 of it, through 2 at 0.45 (measured)
@@ -144,33 +150,66 @@ def underfitting(run: Run, limits: Limits) -> Iterator[Finding]:
 
 def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
     """What a simple model does better on the same examples, once the network has settled."""
-    simple, errors = run.config.get("simple_models"), run.series(FIT_ERROR.name).finite()
-    errors = errors.since(int(limits.flat * run.steps))
-    if not isinstance(simple, Mapping) or len(errors) < limits.errors or run.steps < limits.trained:
+    if run.steps < limits.trained:
         return None
-    if _won_late(in_blocks(training, most=limits.fewest), limits) > limits.crept:
-        return None
-    name = min(("linear", "neighbours"), key=lambda each: float(simple[each]))
-    best, guess = float(simple[name]), float(simple["guess"])
-    now, half = float(np.mean(errors.values)), len(errors) // 2
-    if float(np.mean(errors.values[-half:])) < limits.settled * float(np.mean(errors.values[:half])):
-        return None
-    won, behind = guess - best, guess - now
-    if won < limits.worth * guess or behind > limits.share * won or now - best < limits.apart * guess:
-        return None
-    counted = bool(simple["classes"])
-    if counted and any(1 - float(each.values.max()) <= best + limits.apart * guess for each in accuracies(run)):
-        return None
-    what = "a linear model" if name == "linear" else "a look-up of the nearest neighbours"
-    own, theirs = (f"{percent(each)} wrong" if counted else f"off by {number(each)} (squared)" for each in (now, best))
+    late = on_training(run, limits.flat)
+    if late is not None and late.answers >= limits.answers and not _well_held_out(run, late, limits):
+        settled = _settled(run, training, limits) and len(late.errors) >= limits.errors and not _gains(late, limits)
+        if _behind(late, limits.share, limits) and settled:
+            return _beaten_by(late, run, training, "the examples that it trains on", limits)
+    held_out = on_held_out(run, carried=True)
+    known = held_out is not None and held_out.examples >= limits.answers and _behind(held_out, limits.share, limits)
+    if held_out is not None and known and _settled(run, training, limits) and not _gains(held_out, limits):
+        return _beaten_by(held_out, run, training, "held-out examples, at best", limits)
+    for each in (held_out, late):
+        long = each is not None and each.answers >= limits.answers and _long(run, limits)
+        if each is not None and long and _behind(each, limits.half, limits) and not _well_held_out(run, each, limits):
+            what = "held-out examples, at best" if each is held_out else "the examples that it trains on"
+            return _beaten_by(each, run, training, what, limits)
+    return None
+
+
+def _behind(beside: Beside, share: float, limits: Limits) -> bool:
+    return beside.worth >= limits.worth and beside.share <= share and beside.apart >= limits.apart
+
+
+def _well_held_out(run: Run, beside: Beside, limits: Limits) -> bool:
+    """Whether it answers held-out examples as well as the simple model: what is hard is only hard in training."""
+    best = [1 - float(each.values.max()) for each in accuracies(run)] if beside.counted else []
+    held_out = on_held_out(run, carried=True)
+    best += [held_out.network] if held_out is not None else []
+    return any(error <= beside.simple + limits.apart * beside.guess for error in best)
+
+
+def _settled(run: Run, training: Series, limits: Limits) -> bool:
+    return _won_late(in_blocks(training, most=limits.fewest), limits) <= limits.crept
+
+
+def _gains(beside: Beside, limits: Limits) -> bool:
+    """Whether the network's own error still comes down."""
+    half = len(beside.errors) // 2
+    if not half:
+        return False
+    return float(np.mean(beside.errors[-half:])) < limits.settled * float(np.mean(beside.errors[:half]))
+
+
+def _long(run: Run, limits: Limits) -> bool:
+    """Whether a run is over that has seen many times what the simple models were fitted to."""
+    facts = run.config.get(TRAINING)
+    if not run.finished or not isinstance(facts, Mapping) or "asked" not in facts:
+        return False
+    return run.steps * float(facts["asked"]) >= limits.times * float(facts["kept"])
+
+
+def _beaten_by(beside: Beside, run: Run, training: Series, what: str, limits: Limits) -> Finding:
     return underfitting.finding(
-        f"The network is {own} on the examples that it trains on; {what}, fitted to a few hundred of them, is {theirs} "
-        "on others.",
-        first_step=errors.first_step,
-        last_step=max(errors.first_step, training.last_step),
+        f"The network is {beside.words(beside.network)} on {what}; {beside.name}, fitted to a few hundred of them, is "
+        f"{beside.words(beside.simple)} on others.",
+        first_step=int(limits.flat * run.steps),
+        last_step=max(int(limits.flat * run.steps), training.last_step),
         confidence=0.85,
-        evidence={"own": now, name: best, "guess": guess},
-        series=[FIT_ERROR.name, training.key, "lr"],
+        evidence={"own": beside.network, "simple": beside.simple, "guess": beside.guess},
+        series=[FIT_ERROR.name, HELD_OUT_ERROR.name, training.key, "lr"],
         could_also_be=["examples that are altered or mixed on purpose, or a loss that asks for something else."],
         try_=[
             "Train on 32 examples until the loss is near zero; if it does not get there, look at layer after layer.",

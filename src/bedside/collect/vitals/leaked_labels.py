@@ -20,13 +20,12 @@ from torch import Tensor
 
 from bedside.collect.collector import Collector, WatchContext
 from bedside.collect.hooks.called_modules import Forward
+from bedside.collect.reading.class_labels import BITS, chosen_rows, class_labels
 from bedside.collect.reading.device_queue import PendingValue
-from bedside.collect.reading.graph_values import kept_as
 from bedside.collect.vitals.inputs import first_input
 from bedside.record.run import Event
 from bedside.training.freed_tensors import is_freed
 
-MAX_CLASSES = 256  # with more, each is seen too seldom to tell
 ENDS = 512  # columns looked at from either end, where a label is put
 ROWS = 256  # of a batch
 # It is reported after so many. Where most columns have two numbers only (a binarised image), one of them may agree with
@@ -34,8 +33,6 @@ ROWS = 256  # of a batch
 EXAMPLES = (256, 1024, 4096)
 DIFFERENT = 0.75  # of them must differ from each other: twenty rows or one batch, learnt by heart, prove nothing
 SEEN = 8  # examples of a class that count: one alone is always like itself
-CLASSES = ("cross_entropy", "nll_loss")
-BITS = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
 
 class LeakedLabels(Collector):
@@ -158,35 +155,11 @@ class Table:
         return torch.stack(numbers).double()
 
 
-def class_labels(function: str, prediction: Tensor, target: Any) -> tuple[Tensor | None, int]:
-    """One class per example, and how many classes there are; None where the target is something else."""
-    if not isinstance(target, Tensor):
-        return None, 0
-    if function in CLASSES and target.dim() == 1 and prediction.dim() == 2 and not target.is_floating_point():
-        return (target.detach(), prediction.shape[1]) if prediction.shape[1] <= MAX_CLASSES else (None, 0)
-    if function in BITS and target.numel() == len(target) and target.dim() <= 2:
-        flat = target.detach().reshape(-1)
-        return torch.where((flat == 0) | (flat == 1), flat, -1), 2
-    return None, 0
-
-
 def is_yes_or_no_in_place(function: str, batch: Tensor, target: Any) -> bool:
     """Whether each place of a sequence is asked for a yes or no of its own: places are then examples, too."""
     if function not in BITS or not isinstance(target, Tensor) or target.dim() > 3:
         return False
     return target.shape[:2] == batch.shape[:2] and target.numel() == batch.shape[0] * batch.shape[1]
-
-
-def chosen_rows(prediction: Tensor) -> Tensor | None:
-    """The samples that a masked loss picks from the outputs: `cross_entropy(out[mask], labels[mask])`."""
-    node = prediction.grad_fn
-    name = "" if node is None else node.name()
-    indices = kept_as(node, "indices") if name == "IndexBackward0" else None
-    if indices is not None and len(indices) == 1 and (chosen := indices[0]) is not None:
-        waits = chosen.dtype is torch.bool and not chosen.is_cpu  # for the device, to count how many are chosen
-        return None if waits else chosen.detach()
-    index = kept_as(node, "index") if name == "IndexSelectBackward0" and node._saved_dim == 0 else None
-    return None if index is None else index.detach()
 
 
 def both_ends(table: Tensor) -> Tensor:
