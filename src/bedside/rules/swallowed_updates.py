@@ -9,8 +9,9 @@ back to where it was, again at every step, and the weight never moves. Small lea
 swallowed first, and large weights before small ones.
 
 ## How it decides
-In a module in half precision more than `most` of the weights with a gradient did not change, at the median over the
-run. In float32 the same share means steps of no size at all, which undersized-update and unmoved-parameter report.
+In a module in half precision, or one whose float32 weights are rounded to it after every step, more than `most` of the
+weights with a gradient did not change, at the median over the run. In float32 that is not rounded the same share means
+steps of no size at all, which undersized-update and unmoved-parameter report.
 
 ## When it is wrong
 Optimizers that remember what was rounded away (Kahan summation) lose nothing, and weights rounded at random lose
@@ -58,7 +59,12 @@ class Limits:
 
 @rule("NUM105", severity=Severity.WARNING, needs=[SWALLOWED_FRACTION.per_owner], limits=Limits())
 def swallowed_updates(run: Run, limits: Limits) -> Iterator[Finding]:
-    kinds = {p.owner: p.dtype for p in run.parameters if p.trainable and p.in_optimizer and p.dtype in HALF}
+    rounded = next((str(event.data["type"]) for event in run.events_of("rounded_weights")), "")
+    kinds = {
+        p.owner: p.dtype if p.dtype in HALF else rounded
+        for p in run.parameters
+        if p.trainable and p.in_optimizer and (p.dtype in HALF or (rounded and p.dtype == "float32"))
+    }
     if not run.parameters:
         raise NotEnough("the model's parameters (a watched run)")
     layers = [series.finite() for series in leaves(run, SWALLOWED_FRACTION) if series.owner in kinds]
@@ -74,9 +80,13 @@ def swallowed_updates(run: Run, limits: Limits) -> Iterator[Finding]:
     where = places(found, of=[series.owner for series in layers])
     others = [f"`{owner}`" for owner in found if owner != worst]
     more = f", and more than {percent(limits.most)} in {listed(others, 3)}" if others else ""
+    why = f"{kinds[worst]} cannot hold the change"
+    if rounded:
+        why = (
+            f"they are stored in float32, and rounded to {kinds[worst]} after every step, which cannot hold the change"
+        )
     yield swallowed_updates.finding(
-        f"A step leaves {percent(shares[worst])} of the weights of `{worst}` as they were{more}: {kinds[worst]} cannot "
-        "hold the change.",
+        f"A step leaves {percent(shares[worst])} of the weights of `{worst}` as they were{more}: {why}.",
         first_step=layers[0].first_step,
         last_step=layers[0].last_step,
         confidence=how_sure(shares[worst], limits.most / 2, most=0.95),
@@ -85,6 +95,7 @@ def swallowed_updates(run: Run, limits: Limits) -> Iterator[Finding]:
         series=[f"{SWALLOWED_FRACTION.name}/{worst}", f"{UPDATE_NORM.name}/{worst}", LR.name, LOSS.name],
         could_also_be=("An optimizer that remembers what was rounded away, which loses nothing: look at its state.",),
         try_=(
+            "Take out what rounds the weights after the step." if rounded else "",
             "Keep the weights in float32 and put the forward pass under torch.autocast(dtype=torch.bfloat16).",
             "Or use an optimizer with a float32 copy of the weights, or with stochastic rounding.",
         ),

@@ -68,3 +68,36 @@ def test_an_optimizer_without_a_second_moment_has_no_reading(tmp_path):
     run = train(model, torch.optim.SGD(model.parameters(), lr=0.1), tmp_path)
     assert run.has("swallowed_fraction", per_owner=True)
     assert not run.has("underflowed_fraction", per_owner=True)
+
+
+def rounding(tmp_path, kind, always):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    expected = []
+
+    def after(step, before):
+        with torch.no_grad():
+            for p in model.parameters() if always or step == 0 else ():
+                p.copy_(p.to(kind))
+        pairs = [(p, before[name], p.grad != 0) for name, p in model.named_parameters()]
+        lost = sum(int(((p == old) & moved).sum()) for p, old, moved in pairs[:2])
+        expected.append(lost / sum(int(moved.sum()) for *_, moved in pairs[:2]))
+
+    run = train(model, optimizer, tmp_path, steps=6, after=after)
+    return run, expected
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_weights_that_are_rounded_after_every_step_swallow_what_is_rounded_back(kind, tmp_path):
+    run, expected = rounding(tmp_path, kind, always=True)
+    [event] = run.events_of("rounded_weights")
+    assert event.data["type"] == str(kind).removeprefix("torch.")
+    assert run.series("swallowed_fraction", "0").values[1:].tolist() == pytest.approx(expected[1:])
+    assert expected[-1] > 0.2
+
+
+def test_weights_that_came_from_half_precision_once_are_not_rounded(tmp_path):
+    run, _ = rounding(tmp_path, torch.bfloat16, always=False)
+    assert not run.events_of("rounded_weights")
+    assert run.series("swallowed_fraction", "0").last < 0.01

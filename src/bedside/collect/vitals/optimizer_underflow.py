@@ -4,24 +4,32 @@ A step smaller than half the gap between two neighbouring numbers is rounded awa
 made. Here a few elements of every parameter are compared before and after the step, bit by bit: those that had a
 gradient and did not change were swallowed. And where an optimizer keeps a second moment, those whose square underflowed
 to zero, so that the update is a division by epsilon alone.
+
+Weights stored in float32 are in half precision all the same where somebody rounds them after every step: before it all
+of them end in zero bits. Then those were swallowed that are to be rounded back to what they were.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+import torch
 from torch.optim import Optimizer
 
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.elements import Elements
 from bedside.record.missing import MISSING
-from bedside.record.run import Key
+from bedside.record.run import Event, Key
 
 VITALS = ("swallowed_fraction", "underflowed_fraction")
+ROUNDED = (("bfloat16", 16), ("float16", 13))  # the zero bits at which a float32 ends that has been such a number
+TIMES = 3  # readings in a row: weights that were loaded from half precision begin like this, and do not stay so
+MIN_ELEMENTS = 64  # looked at: one ends in so many zeros by chance once in eight thousand
 
 # Per parameter of an optimizer: whose it is, whether it has a second moment, and how many elements have a gradient,
 # were swallowed, and have a second moment of zero.
@@ -41,6 +49,9 @@ class Numerics(Collector):
         self._owners: tuple[Elements, list[str]] | None = None  # of whose parameters, and whose they are
         self._counts: list[Counts] = []
         self._waiting: list[tuple[int, list[Counts]]] = []
+        self._rounded: list[tuple[int, PendingValue]] = []  # at each reading: for each type, whether all have been one
+        self._in_a_row = [0] * len(ROUNDED)
+        self._reported = False
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -59,10 +70,34 @@ class Numerics(Collector):
         if before is None:
             return
         (moved, old), elements = before, self._of(optimizer)
-        swallowed = (elements.pick_stable(elements.tensors, "after") == old) & moved
+        new = elements.pick_stable(elements.tensors, "after")
+        swallowed = (new == old) & moved
+        if len(old) >= MIN_ELEMENTS and all(each.dtype is torch.float32 for each in elements.tensors):
+            swallowed = self._with_rounded(swallowed, old, new, moved)
         fitting, zero = self._without_second_moment(optimizer, elements)
         counts = elements.count(moved, swallowed, swallowed if zero is None else zero & moved)
         self._counts.append((self._owners_of(elements), fitting, self.queue.put(counts)))
+
+    def _with_rounded(self, swallowed: Any, old: Any, new: Any, moved: Any) -> Any:
+        """With those that will be swallowed by rounding, where all weights have been rounded before this step."""
+        before, after = (torch.as_tensor(each) for each in (old, new))
+        flags = [ends_in_zeros(before, bits).all() & ~ends_in_zeros(after, bits).all() for _, bits in ROUNDED]
+        self._rounded.append((self.context.step, self.queue.put(torch.stack(flags).double())))
+        if before.is_cpu and not any(flags):
+            return swallowed
+        for flag, (name, _) in zip(flags, ROUNDED, strict=True):
+            back = flag & (after.to(getattr(torch, name)).float() == before)
+            swallowed = swallowed | ((back.numpy() if isinstance(swallowed, np.ndarray) else back) & moved)
+        return swallowed
+
+    def events(self) -> Iterable[Event]:
+        rounded, self._rounded = self._rounded, []
+        for step, pending in rounded:
+            for place, (name, _) in enumerate(ROUNDED):
+                self._in_a_row[place] = self._in_a_row[place] + 1 if pending.numbers[place] else 0
+                if self._in_a_row[place] == TIMES and not self._reported:
+                    self._reported = True
+                    yield Event(step, "rounded_weights", {"type": name}, time.time())
 
     def _without_second_moment(self, optimizer: Optimizer, elements: Elements) -> tuple[list[bool], Any]:
         """Which parameters have one that is shaped like them, and which elements of those are zero."""
@@ -111,6 +146,15 @@ class Numerics(Collector):
 
     def _of(self, optimizer: Optimizer) -> Elements:
         return self.context.elements(optimizer, self.context.layout)
+
+
+def ends_in_zeros(numbers: torch.Tensor, bits: int) -> torch.Tensor:
+    """Which float32 numbers end in so many zero bits.
+
+    >>> ends_in_zeros(torch.tensor([0.1, 1.5, 0.0]), 16).tolist()
+    [False, True, True]
+    """
+    return (numbers.contiguous().view(torch.int32) & ((1 << bits) - 1)) == 0
 
 
 def _with_missing(fitting: list[bool], numbers: np.ndarray) -> np.ndarray:
