@@ -56,6 +56,7 @@ class Limits:
     worth: float = 0.3  # of a blind guess's error, as for underfitting: a simple model that wins less proves nothing
     beside: float = 0.85  # of what a simple model wins: healthy programs win 0.9 of it or more
     apart: float = 0.06  # of a blind guess's error: of a few hundred examples, less can be chance
+    trained: int = 150  # steps, as for underfitting: a network in its first epochs is behind by right
     answers: int = 100  # of the network, and of the simple model: a share is known to 0.05 then
     rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
@@ -248,6 +249,8 @@ def _hardly_a_guess(learned: Learned) -> Verdict | None:
 def _behind_a_simple_model(learned: Learned, limits: Limits) -> Verdict | None:
     """A linear model, or a look-up of neighbours, does better on the run's own examples."""
     run = learned.run
+    if run.steps < limits.trained:
+        return None
     held_out = [on_held_out(run, carried=True), on_held_out(run, carried=False)]
     if held_out[0] is None:
         held_out = [by_accuracy(run)]

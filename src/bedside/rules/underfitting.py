@@ -21,9 +21,9 @@ than `late` of its progress came late.
 Or by a comparison: a linear model, or a look-up of the nearest neighbours, was fitted to a few hundred examples of the
 run's own batches and tried on others (`simple_models`). The network has settled, and on the very examples that it
 trains on it has won less than `share` of what the simple model won over a blind guess, by `apart` of the guess at
-least. Held-out answers that are as good as the simple model's settle it. The same is compared on held-out examples, at
-the network's best evaluation. A run that is over, and saw `times` as many examples as the simple models were fitted to,
-need not have settled if it won less than `half`.
+least. Held-out answers that are as good as the simple model's settle it; held-out answers that are as bad bear it out.
+A run that is over, and saw `times` as many examples as the simple models were fitted to, need not have settled if it
+won less than `half`, on held-out examples too.
 
 ## When it is wrong
 Tasks that nobody can do much better.
@@ -82,9 +82,9 @@ class Limits:
     classes: int = 10  # for fewer, noisy labels keep good models near chance
     share: float = 0.6  # of what a simple model won: settled networks of the healthy programs win all of it, or more
     apart: float = 0.1  # of a blind guess's error
-    worth: float = 0.3  # of a blind guess's error: a simple model that wins less has learned nothing either
+    worth: float = 0.5  # of a blind guess's error: what a simple model wins less of takes a network its time, too
     errors: int = 4  # readings of the network's own error in the last third
-    answers: int = 100  # of the network, or of the simple model on held-out examples: a share is known to 0.05 then
+    answers: int = 100  # of the network: a share of wrong ones is known to 0.05 then
     half: float = 0.5  # of what a simple model won: whoever stops there has not begun to use the network
     times: float = 20.0  # as many examples as the simple models saw: ten epochs of a small data set
     settled: float = 0.8  # of its error in the third's first half: a network that wins more is under way
@@ -152,20 +152,15 @@ def _beaten(run: Run, training: Series, limits: Limits) -> Finding | None:
     """What a simple model does better on the same examples, once the network has settled."""
     if run.steps < limits.trained:
         return None
-    late = on_training(run, limits.flat)
-    if late is not None and late.answers >= limits.answers and not _well_held_out(run, late, limits):
-        settled = _settled(run, training, limits) and len(late.errors) >= limits.errors and not _gains(late, limits)
-        if _behind(late, limits.share, limits) and settled:
-            return _beaten_by(late, run, training, "the examples that it trains on", limits)
-    held_out = on_held_out(run, carried=True)
-    known = held_out is not None and held_out.examples >= limits.answers and _behind(held_out, limits.share, limits)
-    if held_out is not None and known and _settled(run, training, limits) and not _gains(held_out, limits):
-        return _beaten_by(held_out, run, training, "held-out examples, at best", limits)
-    for each in (held_out, late):
-        long = each is not None and each.answers >= limits.answers and _long(run, limits)
-        if each is not None and long and _behind(each, limits.half, limits) and not _well_held_out(run, each, limits):
-            what = "held-out examples, at best" if each is held_out else "the examples that it trains on"
-            return _beaten_by(each, run, training, what, limits)
+    late, held_out = on_training(run, limits.flat), on_held_out(run, carried=True)
+    if late is None or late.answers < limits.answers or _well_held_out(run, late, limits):
+        return None
+    there, half = (held_out is not None and _behind(held_out, each, limits) for each in (limits.share, limits.half))
+    settled = _won_late(in_blocks(training, most=limits.fewest), limits) <= limits.crept and not _gains(late, limits)
+    if _behind(late, limits.share, limits) and settled and (there or len(late.errors) >= limits.errors):
+        return _beaten_by(late, run, training, limits)
+    if _behind(late, limits.half, limits) and (half or held_out is None) and _long(run, limits):
+        return _beaten_by(late, run, training, limits)
     return None
 
 
@@ -179,10 +174,6 @@ def _well_held_out(run: Run, beside: Beside, limits: Limits) -> bool:
     held_out = on_held_out(run, carried=True)
     best += [held_out.network] if held_out is not None else []
     return any(error <= beside.simple + limits.apart * beside.guess for error in best)
-
-
-def _settled(run: Run, training: Series, limits: Limits) -> bool:
-    return _won_late(in_blocks(training, most=limits.fewest), limits) <= limits.crept
 
 
 def _gains(beside: Beside, limits: Limits) -> bool:
@@ -201,10 +192,10 @@ def _long(run: Run, limits: Limits) -> bool:
     return run.steps * float(facts["asked"]) >= limits.times * float(facts["kept"])
 
 
-def _beaten_by(beside: Beside, run: Run, training: Series, what: str, limits: Limits) -> Finding:
+def _beaten_by(beside: Beside, run: Run, training: Series, limits: Limits) -> Finding:
     return underfitting.finding(
-        f"The network is {beside.words(beside.network)} on {what}; {beside.name}, fitted to a few hundred of them, is "
-        f"{beside.words(beside.simple)} on others.",
+        f"The network is {beside.words(beside.network)} on the examples that it trains on; {beside.name}, fitted to a "
+        f"few hundred of them, is {beside.words(beside.simple)} on others.",
         first_step=int(limits.flat * run.steps),
         last_step=max(int(limits.flat * run.steps), training.last_step),
         confidence=0.85,
