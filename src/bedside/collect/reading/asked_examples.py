@@ -18,6 +18,7 @@ from bedside.collect.reading.nested_tensors import arrays_in
 from bedside.collect.reading.simple_fits import Examples, marks_of
 
 COLUMNS = 256  # of an example, over all inputs: what a fit costs grows with their square
+MAX_INPUTS = 8  # that share them
 PLACES = 256  # of a batch, where every place is an example
 CONTEXT = 8  # tokens: the same so many in a row are the same place, seen again
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -32,7 +33,7 @@ Asked = tuple[Examples, Tensor]  # with the network's error, and how many answer
 def inputs_of(values: Any, first: Tensor) -> list[Tensor]:
     """What a forward was given for each sample: the first input, and those of the same length."""
     others = [t for t in arrays_in(values) if t is not first and not t.is_complex() and len(t) == len(first)]
-    return [each.detach() for each in [first, *others] if each.dtype is not torch.bool]
+    return [each.detach() for each in [first, *others] if each.dtype is not torch.bool][:MAX_INPUTS]
 
 
 def asked_examples(
