@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bedside.analysis.chance_levels import FAMILIAR, Chance, chance_level, known_chance
+from bedside.analysis.how_many_examples import examples_behind
 from bedside.record.metric_direction import in_percent
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -26,6 +27,7 @@ NEAR_A_GUESS = 0.03  # of ln K: an untrained head, or one that only knows how fr
 HALF_RIGHT = 0.5  # of the answers
 LUCK = 0.25  # of 1/K: accuracies of guesses on a few hundred examples scatter by as much
 MIN_LUCK = 0.06  # of all answers: the best of many evaluations of a few hundred examples
+LUCKIEST = 2.0  # σ of a share counted on few examples: the best of a dozen evaluations
 MAX_CLASSES = 13.0  # ln of them: beyond 400,000 an accuracy cannot tell
 
 
@@ -76,8 +78,11 @@ def guessed_classes(accuracies: Sequence[Series], loss: float) -> int:
         classes = implied
     if classes < 2 or abs(loss - math.log(classes)) > NEAR_A_GUESS * math.log(classes):
         return 0
-    slack = max(LUCK / classes, MIN_LUCK)
-    return classes if abs(usual - 1 / classes) <= LUCK / classes and best <= 1 / classes + slack else 0
+    counted_on = max(map(examples_behind, (each.values for each in accuracies)))
+    scatter = math.sqrt((1 - 1 / classes) / classes / counted_on) if counted_on else 0.0  # of one such share
+    slack = max(LUCK / classes, MIN_LUCK, LUCKIEST * scatter)
+    off = max(LUCK / classes, scatter)
+    return classes if abs(usual - 1 / classes) <= off and best <= 1 / classes + slack else 0
 
 
 def guess_level(run: Run, loss: float) -> Chance | None:

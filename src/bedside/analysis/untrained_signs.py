@@ -33,6 +33,7 @@ ALWAYS = 0.9  # of the evaluations, from the very first on: no network that lear
 NEARLY_ALL = 0.98  # of all answers: whoever is always right on a few dozen examples repeats himself, too
 FEW_RIGHT = 0.5  # of all answers: above it an accuracy may rest, and repeat, because the task is done
 ERRORS = frozenset("wer cer".split())  # of words and characters: shares of what should have been said
+STILL = 0.02  # of all answers: what some thousand examples scatter by
 BLIND = 0.06  # of a full score, either side of what a blind guess has: what a few hundred examples scatter by
 # How sure each sign makes us, from a level that is known to a mere habit: a loss may be new data, a rate a warm-up.
 KNOWN_LEVEL, CONFIRMED_LEVEL, FAMILIAR_LEVEL = 0.95, 0.85, 0.8  # by settings, by an accuracy too, by the value alone
@@ -63,7 +64,7 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     update = run.series("relative_update_norm").median()
     if update < UPDATE:
         signs.append(Sign(f"with updates of {number(update)} of the weights", NO_STEPS))
-    low = low_metric(run) or blind_score(run) or one_answer(run)
+    low = low_metric(run) or blind_score(run) or one_answer(run) or flat_accuracy(run)
     if low:
         signs.append(Sign(low, NO_SCORE))
     passes = epochs(run)
@@ -74,6 +75,18 @@ def signs_of_ignorance(run: Run, now: float) -> list[Sign]:
     if schedule_is_over(run) and now >= UNTRAINED:
         signs.append(Sign("though its learning rate went all the way up and down", WHOLE_SCHEDULE))
     return sorted(signs, key=lambda sign: -sign.sure)
+
+
+def flat_accuracy(run: Run) -> str:
+    """`train/accuracy between 0.344 and 0.36`: answers that are mostly wrong, and no less often at the end."""
+    for series in [*accuracies(run), *accuracies(run, "train")]:
+        values = series.values
+        if len(values) < EVALUATIONS or float(values.max()) >= FEW_RIGHT or float(np.ptp(values)) > STILL:
+            continue
+        third = len(values) // 3
+        if float(np.median(values[-third:]) - np.median(values[:third])) < STILL / 4:
+            return f"{series.key} between {number(float(values.min()))} and {number(float(values.max()))}"
+    return ""
 
 
 def _in_words(run: Run) -> bool:
@@ -88,6 +101,7 @@ def low_metric(run: Run, most: float = ACCURACY) -> str:
     if len(curve) and outline(curve).now < LEARNED * outline(curve).start:
         return ""
     measured = [each.finite() for each in validation_metrics(run) if each.finite()]
+    measured = measured or [each for each in accuracies(run, "train") if len(each) >= EVALUATIONS]
     risen = [each for each in measured if goes_up(each.vital)]
     highest = [(each, float(each.values.max())) for each in risen if float(each.values.min()) >= 0]
     errors = [each for each in measured if ERRORS & set(re.split(r"[^a-z0-9]+", each.vital.lower()))]

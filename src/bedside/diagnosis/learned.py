@@ -18,7 +18,7 @@ from bedside.analysis.losses import held_out_scores, meant_to_fall, rewards, tra
 from bedside.analysis.metric_change import BETTER_ONCE, typical_change
 from bedside.analysis.statistics import noise_level, outline, trend
 from bedside.analysis.statistics.outline import Outline
-from bedside.analysis.untrained_signs import EVALUATIONS
+from bedside.analysis.untrained_signs import EVALUATIONS, flat_accuracy, low_metric
 from bedside.record.metric_direction import goes_up
 from bedside.record.run import Run
 from bedside.record.series import Series
@@ -38,6 +38,9 @@ class Limits:
     lost: float = 1 / 3  # of the progress: of two thirds kept, nobody says that the run was ruined
     parts: int = 3  # of the evaluations: the first third shows what an untrained network answers
     coin: float = 0.02  # of all answers, either side of a half: what some thousand examples scatter by
+    restless: float = 0.3  # σ of the logarithm of an evaluation: neighbours differ by a third and more
+    visible: float = 0.1  # of the first evaluation: next to zero a logarithm is all noise
+    calmer: float = 0.5  # times that noise, of the training loss
     times: float = 2.0  # the best level, for a loss that is positive by nature: its share of the progress may be small
 
 
@@ -68,6 +71,14 @@ class Curve:
     @property
     def best(self) -> float:
         return self.outline.best
+
+    @property
+    def lowest(self) -> float:
+        return float(self.series.values.min())
+
+    @property
+    def highest(self) -> float:
+        return float(self.series.values.max())
 
     def shown(self, value: float) -> float:
         """A level as the user knows it."""
@@ -196,6 +207,22 @@ class Learned:
                 continue
             if not trend(series).rising and not (self.chance and self.chance.classes > 2):
                 return series
+        return None
+
+    def hardly_right(self) -> str:
+        """That answers are nearly all wrong and no less so at the end, in words; nothing if they are not."""
+        return flat_accuracy(self.run) or ("" if any(each.improved for each in self.metrics) else low_metric(self.run))
+
+    def contradicting(self) -> Curve | None:
+        """Evaluations that jump about while the training loss does not."""
+        theirs = training_loss(self.run).finite().values
+        for each in self.held_out[:1]:
+            if not len(theirs) or min(each.lowest, float(theirs.min())) <= 0:
+                continue
+            values = each.series.values
+            noise, visible = noise_level(np.log(values)), noise_level(values) > self.limits.visible * float(values[0])
+            if visible and noise > max(self.limits.restless, noise_level(np.log(theirs)) / self.limits.calmer):
+                return each
         return None
 
     def _guess(self, best: float) -> float | None:

@@ -229,6 +229,13 @@ def _a_guess(learned: Learned, limits: Limits) -> Verdict | None:
     return _hardly_a_guess(learned)
 
 
+def _hardly_right(learned: Learned, limits: Limits) -> Verdict | None:
+    """A loss that fell, and answers that are nearly all wrong and no less so at the end."""
+    if not (flat := learned.hardly_right()) or _below_guess(learned):
+        return None
+    return Verdict("unclear", f"{capital(flat)}, whatever the loss did.", "Evaluate a few training examples by hand.")
+
+
 def _hardly_a_guess(learned: Learned) -> Verdict | None:
     """Nobody said how many classes there are; loss and accuracy began as those of a guess, and no loss went far."""
     chance = learned.apparent_chance
@@ -323,6 +330,17 @@ def _lost_again(learned: Learned, limits: Limits) -> Verdict | None:
     return None
 
 
+def _contradicts_itself(learned: Learned, limits: Limits) -> Verdict | None:
+    """Evaluations that differ by so much from one to the next that it is luck which of them was the last."""
+    if (curve := learned.contradicting()) is None:
+        return None
+    return Verdict(
+        "unclear",
+        f"{curve.key} jumps from {number(curve.lowest)} to {number(curve.highest)}; the training loss does not.",
+        "Evaluate one checkpoint twice, on two halves of the validation set, and in training mode.",
+    )
+
+
 def _training_rose(learned: Learned, limits: Limits) -> Verdict | None:
     """Held-out data improve, and the training loss ends above where it began: it is not the curve of one task."""
     training = learned.training
@@ -389,8 +407,10 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _barely_learned,
     _a_guess,
     _behind_a_simple_model,
+    _hardly_right,
     _not_held_out,
     _lost_again,
+    _contradicts_itself,
     _training_rose,
     _empty_code,
     _cut_short,

@@ -185,7 +185,9 @@ def _listed(folder: Path, root: Path) -> tuple[list[Path], list[Path]]:
 
 
 def may_be_a_log(name: str) -> bool:
-    return "tfevents" in name or os.path.splitext(name)[1].lower() in SUFFIXES or name.lower() in NAMES
+    stem, suffix = os.path.splitext(name.lower())
+    noted = suffix == ".md" and "log" in re.split(r"[^a-z]+", stem)  # a record of the run, and no page about the code
+    return "tfevents" in name or suffix in SUFFIXES or noted or name.lower() in NAMES
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:

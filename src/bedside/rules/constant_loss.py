@@ -9,7 +9,8 @@ depend on the data or on the weights: the graph is detached, the output is a con
 trainer writes 0.0 in place of NaN.
 
 ## How it decides
-The last `same` or more readings are exactly equal: `rounded` of them if the number was written with few digits, and a
+The last `same` or more readings are exactly equal: `rounded` of them if the number was written with few digits
+(`same` will do where it was lower before, is still above `high` of its first value and shows `known` digits), and a
 single-digit number never counts. From the first reading on, `alike` readings that agree to `digits` of their value are
 enough: batches differ by more. A loss that fell to zero on its way may stay there (hinge losses do), and so may one
 that has come down to `done` of its first value; one that is zero from its first reading may not. So may the loss of a
@@ -67,6 +68,7 @@ from bedside.wording import number
 class Limits:
     same: int = 10  # equal readings: batches differ, so even three would be a miracle; ten leave no doubt
     rounded: int = 30  # equal readings of few digits: a stuck loss that is printed with four repeats a few times
+    known: int = 3  # digits: with two a loss that is nearly at rest repeats for long
     alike: int = 20  # readings that are not quite equal: a warm-up on one batch may begin with a few such steps
     digits: float = 1e-4  # of the value: four digits that agree, where one batch differs from the next by a percent
     done: float = 1e-3  # of the first value: a run that has come down a thousandfold is finished, not frozen
@@ -98,7 +100,8 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     elif abs(value) <= limits.done * abs(float(series.values[0])):
         frozen = False
     elif is_rounded(value):
-        frozen = count >= limits.rounded and abs(value) >= limits.precise and digits_left(series.values) > 1
+        enough = limits.same if _above_its_best(series, count, limits) else limits.rounded
+        frozen = count >= enough and abs(value) >= limits.precise and digits_left(series.values) > 1
     else:
         frozen = count >= limits.same
     exact = bool((series.values[-count:] == value).all())
@@ -130,6 +133,14 @@ def constant_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             "" if run.has(BATCH_FINGERPRINT.name) else "Check that the loader returns another batch at each step.",
         ],
     )
+
+
+def _above_its_best(series: Series, count: int, limits: Limits) -> bool:
+    """Whether it repeats a value that is no floor which it came down to: it was lower before, and still is high."""
+    before, value = series.values[: len(series) - count], series.last
+    if not len(before) or value <= 0 or digits_left(series.values) < limits.known:
+        return False
+    return float(before.min()) < value and value >= limits.high * float(before[0])
 
 
 def _nothing_asked(run: Run, limits: Limits) -> Finding | None:

@@ -26,7 +26,8 @@ come below chance and validation does not, that is nothing-generalises.
 With the variance of the targets known, a loss that was above `far` times it for the whole run and has not `halved` is
 worse than a constant answer; and so are held-out errors that were never below it by `lower` and end beside it, unless
 they fell by `under_way` or fall ever faster (the last ones `speeding` times as much as those before). So is a run that
-has ended `beside` that variance without ever having been below it.
+has ended `beside` that variance without ever having been below it. Of means of epochs or evaluations that hardly
+scatter a `few` are enough.
 
 ## When it is wrong
 A loss that happens to settle on such a number; the finding says which number it took it for.
@@ -58,6 +59,7 @@ import numpy as np
 from bedside.analysis.accuracy_and_loss import accuracies, calibrated, guess_level, guessed_classes
 from bedside.analysis.chance_levels import DEVIATION, VARIANCE, Chance, known_chance
 from bedside.analysis.losses import called, loss_to_fall, meant_to_fall, validation_losses
+from bedside.analysis.means_of_epochs import are_means, is_quiet
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import in_blocks, outline, trend
 from bedside.analysis.untrained_signs import blind_score, low_metric, one_answer, only_frequencies
@@ -76,6 +78,7 @@ SQUARED = {"mse", "reconstruction", "recon"}  # words of metrics that are mean s
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 20  # readings, as for any verdict
+    few: int = 6  # means of epochs or evaluations, if they scatter by next to nothing: see means_of_epochs
     steps: int = 100  # a few dozen steps may be a warm-up; see stuck-from-start
     lower: float = 0.05  # of the level: a model that was ever this much better has learned something
     start: float = 0.5  # of the level above it, for a recognised one: untrained heads begin a little above ln K
@@ -102,7 +105,9 @@ def loss_at_chance(run: Run, limits: Limits) -> Iterator[Finding]:
     if by_answers := list(_by_answers(run, limits)):
         yield from by_answers
         return
-    series = loss_to_fall(run, limits.fewest)
+    series = loss_to_fall(run, limits.few)
+    if len(series) < limits.fewest and not (are_means(run, series) and is_quiet(series)):
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
     if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:
         raise NotEnough(f"{limits.steps} steps of {series.key}")
     if warming_up(run):

@@ -19,7 +19,8 @@ steps do not count, nor what begins where the run was resumed or the learning ra
 that went no higher than `untrained` says are a note where the loss has more than `halved` since. A curve with more than
 `rare` of its readings far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and
 readings that are `untrained` times worse than an untrained network came `often` since. Among fewer than `fewest`
-readings only one counts that is `beyond` all that the others differ by, and their level.
+readings only one counts that is `beyond` all that the others differ by, and their level; or, of `smooth` and more, one
+that is `untrained` times worse than an untrained network, `tails` of the scatter and `fold` above its neighbours.
 
 ## When it is wrong
 Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
@@ -51,7 +52,7 @@ import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall
 from bedside.analysis.near_task_change import task_changed
-from bedside.analysis.statistics import Spike, how_sure, in_blocks, mad, outline, spikes
+from bedside.analysis.statistics import Spike, how_sure, in_blocks, mad, noise_level, outline, spikes
 from bedside.analysis.statistics.outline import PLACES, running_median
 from bedside.analysis.statistics.spikes import NEIGHBOURS
 from bedside.analysis.weights_put_back import weights_put_back
@@ -70,6 +71,9 @@ MOMENT = 2  # steps either side of a resume
 class Limits:
     some: int = 6  # readings: two before, one far out, and the rest to have come back
     beyond: float = 100.0  # times all that the other readings differ by: no noise that they show has such a tail
+    smooth: int = 10  # readings: as many show how much they scatter
+    tails: float = 10.0  # σ of the logarithm of one reading, estimated from so few
+    fold: float = 4.0  # times the highest of its neighbours, at least
     fewest: int = 40  # readings: twice the neighbourhood that tells what is usual
     share: float = 1.0  # of the progress and of the level: all that was won is gone for a moment, and the loss doubled
     part: float = 0.2  # of the progress: as high as a leap from 3.3 to 5 of a language model that began at 11
@@ -152,8 +156,9 @@ def _beyond_all(run: Run, series: Series, limits: Limits) -> Finding | None:
         return None
     spread, level = float(np.ptp(others)), float(np.median(before))
     height = float(series.values[peak]) - level
-    if height <= limits.beyond * max(spread, abs(level)):
+    if height <= limits.beyond * max(spread, abs(level)) and not _beyond_untrained(series, peak, limits):
         return None
+    level = float(np.median(before[-MOMENT:]))
     step = int(series.steps[peak])
     return loss_spike.finding(
         f"The loss leapt from {number(level)} to {number(float(series.values[peak]))} at {moment(run, step)} and was "
@@ -165,6 +170,20 @@ def _beyond_all(run: Run, series: Series, limits: Limits) -> Finding | None:
         series=[series.key, "grad_norm", "lr"],
         could_also_be=["a batch of strange or broken data: run the batch of that step through the last checkpoint."],
         try_=[f"Look at the batch of {moment(run, step)}, and skip it if it is broken.", clip_gradient(run)],
+    )
+
+
+def _beyond_untrained(series: Series, peak: int, limits: Limits) -> bool:
+    """Whether one reading is far worse than an untrained network, among others that hardly scatter."""
+    values = series.values
+    if len(values) < limits.smooth or float(values.min()) <= 0:
+        return False
+    logarithms = np.log(values)
+    around = np.r_[logarithms[peak - MOMENT : peak], logarithms[peak + 1 : peak + 1 + MOMENT]]
+    noise = noise_level(np.delete(logarithms, peak))
+    leap = float(logarithms[peak] - around.max())
+    return float(values[peak]) > limits.untrained * float(values[0]) and leap > max(
+        limits.tails * noise, math.log(limits.fold)
     )
 
 

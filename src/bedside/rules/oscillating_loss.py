@@ -20,7 +20,10 @@ short run the whole), by
 without falling by `gained` all the while. In company: after the first quarter the validation loss, which knows no batch
 noise, went up by `sway` of what it had won (and by `loud` times its noise) and down again at least twice, without
 winning more than that in all; so did the outline of the training loss, at least `times` times and beyond `clear` times
-its noise. Not where the learning rate itself goes up and down (cyclical schedules), nor for surrogate losses.
+its noise. Of a `few` means of epochs, which know no batch noise:
+they won `learned` of the first level, and went up by `cycle` of that (and by `high_over`) `times` times, or once in
+`rest` readings, in turns or `together` with what is evaluated.
+Not where the learning rate itself goes up and down (cyclical schedules), nor for surrogate losses.
 
 ## When it is wrong
 Losses of adversarial training, which oscillate by design.
@@ -48,10 +51,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.losses import training_loss_to_fall, validation_losses
+from bedside.analysis.means_of_epochs import are_means
 from bedside.analysis.statistics import Cycle, Outline, cycle, how_sure, noise_level, outline, sways, swings, trend
 from bedside.analysis.statistics.cycles import MIN_READINGS
 from bedside.analysis.statistics.outline import WINDOW
 from bedside.analysis.weights_put_back import weights_put_back
+from bedside.errors import NotEnough
 from bedside.finding import Advice, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.series import Series, Values
@@ -63,6 +68,10 @@ from bedside.wording import number, percent
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 30  # readings: several swings of several readings each
+    few: int = 8  # means of epochs, which know no batch noise: three swings of two and the way down
+    rest: int = 10  # such means to a swing, at most: of a long run a few bad epochs are not its way
+    learned: float = 0.3  # of the first level, won: less is a flat curve, which crosses its middle by chance
+    together: float = 0.6  # correlation of the steps: with what is evaluated, they are the network's and no batch's
     low: float = 0.2  # of the progress above the best: it had really come down
     high: float = 0.5  # of the progress above the best: as for a divergence, but it comes back
     noise: float = 5.0  # σ of one reading, from low to high: batch noise does not move a running median that far
@@ -85,7 +94,12 @@ class Limits:
 
 @rule("LOS106", severity=Severity.WARNING, needs=[], limits=Limits())
 def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = training_loss_to_fall(run, limits.fewest)
+    series = training_loss_to_fall(run, limits.few)
+    if len(series) < limits.fewest:
+        if not are_means(run, series):
+            raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
+        yield from _of_epochs(run, series, limits)
+        return
     curve = outline(series)
     if curve.progress <= 0 or _cyclical(run, limits):
         return
@@ -123,6 +137,8 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
         )
         sure = how_sure(count, 1.5)
     else:
+        if are_means(run, series):
+            yield from _of_epochs(run, series, limits)
         return
     yield oscillating_loss.finding(
         message,
@@ -146,6 +162,49 @@ def oscillating_loss(run: Run, limits: Limits) -> Iterator[Finding]:
             Advice("Decay the learning rate towards the end (cosine to zero).", LEARNING_RATE, -1),
         ],
     )
+
+
+def _of_epochs(run: Run, series: Series, limits: Limits) -> Iterator[Finding]:
+    """Means of epochs go up by a good part of the progress again and again, in turns or with the evaluations."""
+    values, start = series.values, float(series.values[0])
+    best = float(np.sort(values)[len(values) // limits.few])  # not the very best, which may be luck
+    progress = start - best
+    if best <= 0 or progress < limits.learned * start or _cyclical(run, limits):
+        return
+    low = best + limits.low * progress
+    high = max(low + limits.cycle * progress, (1 + limits.high_over) * best)
+    found = swings(values, low=low, high=high)
+    times = max(limits.times, len(values) // limits.rest)
+    if len(found) < times or int((values[1:] > start).sum()) > limits.times - 1:
+        return
+    if _lag_one(np.diff(values[1:])) > limits.opposed and not _together(run, series, limits):
+        return
+    first = int(series.steps[found[0]])
+    yield oscillating_loss.finding(
+        f"The loss went up by a quarter of its progress or more {len(found)} times in {len(series)} readings since "
+        f"{moment(run, first)}, from about {number(best)}.",
+        first_step=first,
+        last_step=series.last_step,
+        confidence=0.8,
+        evidence={"swings": len(found), "best": best, "progress": progress},
+        series=[series.key, "lr", "grad_norm"],
+        could_also_be=["a loss that is that of the last batch only: log the mean of the epoch."],
+        try_=[
+            lower_learning_rate(run, first, by=5),
+            Advice("Decay the learning rate towards the end (cosine to zero).", LEARNING_RATE, -1),
+        ],
+    )
+
+
+def _together(run: Run, series: Series, limits: Limits) -> bool:
+    """Whether something that was evaluated at the same places goes up and down with the loss."""
+    steps = np.diff(series.values[1:])
+    for each in (every.finite() for every in run.matching("val/")):
+        if len(each) != len(series) or not np.ptp(each.values[1:]):
+            continue
+        if abs(float(np.corrcoef(steps, np.diff(each.values[1:]))[0, 1])) >= limits.together:
+            return True
+    return False
 
 
 def _cycles(series: Series, curve: Outline, limits: Limits) -> tuple[int, Cycle] | None:

@@ -28,7 +28,8 @@ won, and the training loss is further below its best than all of that. Any other
 overconfidence, another finding. A rise of less than `worth` of the first level says nothing, whatever share of a loss
 near zero it is. One that came all at once and has been falling ever since is that of another task or measure. Without a
 validation loss the held-out scores are judged: most of them have lost `score_lost` of what they had won, for good,
-while the training loss (or the same score on training data) went on.
+while the training loss (or the same score on training data) went on. Or nearly all of the training
+answers are right, a third of the held-out ones is wrong, and none of those was put right in the second half.
 
 ## When it is wrong
 Grokking, where validation recovers after a long while; a validation set too small to trust.
@@ -57,6 +58,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.analysis.accuracy_and_loss import accuracies, most_wrong
+from bedside.analysis.known_by_heart import known_by_heart
 from bedside.analysis.lasting_rise import lasting_rise
 from bedside.analysis.losses import (
     held_out_scores,
@@ -77,6 +79,9 @@ from bedside.rules.advice import REGULARISATION, moment
 from bedside.rules.base import rule
 from bedside.wording import number, percent
 
+_EVALUATED = "evaluation in training mode or with other preprocessing: evaluate the same checkpoint on training data."
+_MORE = Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -93,6 +98,7 @@ class Limits:
     level: int = 5  # readings that a level is made of, at least
     fell: float = 0.02  # of the training loss, since the best evaluation: it is still learning something
     memorised: float = 0.05  # of its first level: a training loss this low has nothing left to learn
+    climb: int = 6  # evaluations: in order by chance once in 720 times, and the trend itself must be beyond chance
     settled: int = 8  # evaluations: noise around one level puts eight on one side once in 256 times
     by_heart: float = 0.1  # of all answers: the gap between training and held-out accuracy (AUTOTRAINER: 0.1)
     gained: float = 0.15  # of the wrong answers: a drop of the learning rate, after which the loss may rise, wins more
@@ -134,17 +140,16 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
     worst = max(rises, key=lambda each: each.rise)
     before, now = level_at(outline(training), worst.best_step), outline(training).now
     sets = f" (and {len(rises) - 1} more sets)" if len(rises) > 1 else ""
-    step = worst.best_step
     yield overfitting.finding(
         f"{worst.series.key}{sets} rose by {percent(worst.rise)} since its best ({number(worst.best)} at "
-        f"{moment(run, step)}), the training loss went from {number(before)} to {number(now)}.",
-        first_step=step,
+        f"{moment(run, worst.best_step)}), the training loss went from {number(before)} to {number(now)}.",
+        first_step=worst.best_step,
         last_step=worst.series.last_step,
         confidence=how_sure(worst.rise, limits.rise / 2),
         where=[each.series.owner for each in rises if each.series.owner],
         evidence={
             "best": worst.best,
-            "best_step": step,
+            "best_step": worst.best_step,
             "now": worst.now,
             "rise": worst.rise,
             "training_at_best": before,
@@ -154,12 +159,9 @@ def overfitting(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=[
             "a validation set that differs from the training data: evaluate on held-out training data; if that is "
             "fine, it is the set and not the fit.",
-            "evaluation in training mode or with other preprocessing: evaluate the same checkpoint on training data.",
+            _EVALUATED,
         ],
-        try_=[
-            f"Keep the checkpoint of {moment(run, step)}, and stop there next time.",
-            Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1),
-        ],
+        try_=[f"Keep the checkpoint of {moment(run, worst.best_step)}, and stop there next time.", _MORE],
     )
 
 
@@ -171,6 +173,16 @@ def _by_scores(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
     lost = [found for each in scores if (found := lost_score(each, limits.score_lost)) is not None]
     lost = [each for each in lost if _fitted_on(run, training, each, limits)]
     if not lost or 2 * len(lost) <= len(scores):
+        if (known := known_by_heart(run)) is not None:
+            yield overfitting.finding(
+                str(known),
+                first_step=known.halfway,
+                last_step=known.held_out.last_step,
+                confidence=0.75,
+                series=[known.held_out.key, known.training.key],
+                could_also_be=[_EVALUATED],
+                try_=[_MORE],
+            )
         return
     worst = max(lost, key=lambda each: each.share)
     others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
@@ -182,13 +194,8 @@ def _by_scores(run: Run, training: Series, limits: Limits) -> Iterator[Finding]:
         confidence=0.9 * how_sure(worst.share, limits.score_lost / 1.5),
         evidence={"best": worst.best, "best_step": worst.best_step, "now": worst.now, "lost": worst.share},
         series=[worst.series.key, *([training.key] if training else [])],
-        could_also_be=[
-            "evaluation in training mode or with other preprocessing: evaluate the same checkpoint on training data."
-        ],
-        try_=[
-            f"Keep the checkpoint of {moment(run, worst.best_step)}, and stop there next time.",
-            Advice("More data or augmentation, then weight decay or dropout, then a smaller model.", REGULARISATION, 1),
-        ],
+        could_also_be=[_EVALUATED],
+        try_=[f"Keep the checkpoint of {moment(run, worst.best_step)}, and stop there next time.", _MORE],
     )
 
 
@@ -255,7 +262,7 @@ def _rising(series: Series, curve: Outline, least: float, limits: Limits) -> _Ri
     """Noisy evaluations that all came after the very best one: if they rise among themselves, it was not mere luck."""
     place, rise = int(np.argmin(series.values)), curve.now - curve.best
     best, since = float(series.values[place]), series.since(int(series.steps[place]) + 1)
-    if best <= 0 or rise < least * curve.best or len(since) < limits.settled or not trend(since).rising:
+    if best <= 0 or rise < least * curve.best or len(since) < limits.climb or not trend(since).rising:
         return None
     return _Rise(series, best, curve.now, int(series.steps[place]), curve.now / best - 1)
 

@@ -11,7 +11,8 @@ not: vanished gradients behind it, a learning rate that decayed too early, or to
 On means of blocks: at least `moved` of the level was won, nothing more since a point before `flat` of the run, and
 there is a sign that the plateau is a bad one: it is above `ignorant` of the chance level known from the configuration
 (for ten classes or more; not if it is above `scale` times that, as a sum would be), or an accuracy never exceeded 0.1.
-A plateau alone is not a fault: most good runs end on one.
+A plateau alone is not a fault: most good runs end on one. Of means of epochs or evaluations that hardly scatter a `few`
+are enough, if nothing was won over `half` of them.
 
 ## When it is wrong
 Very hard tasks, whose best known models are little better than guessing.
@@ -39,6 +40,7 @@ from dataclasses import dataclass
 from bedside.analysis.accuracy_and_loss import leaves_room
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.means_of_epochs import are_means, is_quiet
 from bedside.analysis.schedule import warming_up
 from bedside.analysis.statistics import flat_since, how_sure, in_blocks, outline
 from bedside.analysis.untrained_signs import low_metric
@@ -54,6 +56,8 @@ from bedside.wording import number, percent
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 30  # readings: ten for each third
+    few: int = 8  # means of epochs or evaluations, if they scatter by next to nothing: see means_of_epochs
+    half: float = 0.5  # of those: four of them at least without any gain
     steps: int = 100  # a few dozen steps may be a warm-up; see stuck-from-start
     moved: float = 0.02  # of the level: less than this is stuck-from-start
     flat: float = 0.67  # of the run: a last third without any gain
@@ -64,7 +68,10 @@ class Limits:
 
 @rule("LOS104", severity=Severity.WARNING, needs=[], limits=Limits())
 def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = loss_to_fall(run, limits.fewest)
+    series = loss_to_fall(run, limits.few)
+    short = len(series) < limits.fewest
+    if short and not (are_means(run, series) and is_quiet(series)):
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
     if run.axis == "step" and series.last_step - series.first_step + 1 < limits.steps:
         raise NotEnough(f"{limits.steps} steps of {series.key}")
     if warming_up(run):
@@ -73,7 +80,7 @@ def stalled_loss(run: Run, limits: Limits) -> Iterator[Finding]:
     means = blocks.means
     since = flat_since(blocks)
     start, now = outline(series).start, float(means[-1])
-    if since > limits.flat * len(blocks) or start - now < limits.moved * abs(start):
+    if since > (limits.half if short else limits.flat) * len(blocks) or start - now < limits.moved * abs(start):
         return
     chance = known_chance(run.config)
     near = (

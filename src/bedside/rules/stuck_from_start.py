@@ -10,7 +10,8 @@ optimizer moves, dead units, an initialisation out of range, or labels that have
 ## How it decides
 On means of blocks: neither are the later ones lower than the first, nor any quarter of the run lower than the first
 quarter, by `moved` of the level, nor by `noise` times the noise of what is compared. Where the blocks themselves are
-too noisy to see `resolution` of the level, or the learning rate has only ever risen (a warm-up), it is too early to
+too noisy to see `resolution` of the level (and the first reading is not the best by far, below all later ones by
+`above` and by `lift` of their range), or the learning rate has only ever risen (a warm-up), it is too early to
 judge. A loss may be flat because it was good to begin with, so it takes a sign of ignorance to make it a warning: the
 level is that of chance, the data went by three times, the learning rate or the updates are below 1e-7, an accuracy
 stays below 0.1 or is the same to the last digit again and again, or a score never left what a blind guess has (R² 0,
@@ -19,6 +20,9 @@ not enough where the loss may have fallen by `moved`, and only `perhaps` its noi
 negative, so that its level means little, and held-out examples were `clearly` dearer at their first evaluation. Without
 a sign it is a note. A loss that is `worse` than its first value throughout the second half (though not `doubled`, which
 is a divergence) is worse than an untrained network, and needs no other sign.
+
+A `few` means of epochs or evaluations that hardly scatter are enough. Without any loss accuracies are judged: those of
+training and of held-out data, `answers` readings of each, none of which is above `right` or `gained` anything.
 
 ## When it is wrong
 Tasks with a long first plateau (some recurrent and speech models) that a longer run leaves.
@@ -45,9 +49,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.accuracy_and_loss import accuracies
 from bedside.analysis.losses import called, loss_to_fall, rewards, validation_losses, validation_metrics
+from bedside.analysis.means_of_epochs import are_means, is_quiet
 from bedside.analysis.schedule import warming_up
-from bedside.analysis.statistics import in_blocks, trend
+from bedside.analysis.statistics import in_blocks, noise_level, outline, trend
 from bedside.analysis.untrained_signs import MANY_EPOCHS, Sign, blind_score, signs_of_ignorance
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -67,6 +73,13 @@ class Limits:
     quarters: int = 4  # of the run, as wide as they can be and still show a fall
     blocks: int = 20  # as many places as a person would compare
     fewest: int = 10  # readings
+    few: int = 6  # means of epochs or evaluations, if they scatter by next to nothing: see means_of_epochs
+    above: float = 1.25  # times the first reading, all later ones: no lucky batch is the best of the run by that much
+    lift: float = 0.5  # of the range of the later ones, between the first and the lowest of them
+    answers: int = 8  # readings of each accuracy, where no loss is known
+    gained: float = 0.01  # of all answers: training that does anything wins more in so many epochs
+    unsure: float = 0.03  # of all answers, the noise of one reading: beyond it eight readings hide a rise
+    right: float = 0.6  # of all answers: above it a network may be as good as it gets
     perhaps: float = 0.5  # of that blur: a fall as large may be real, and is with fine-tuned models
     worse: float = 0.1  # of the level: an ill-chosen batch order costs a fine-tuned model a few percent at most
     doubled: float = 2.0  # times its level: diverging-loss speaks from there on; a first block that high was blown up
@@ -81,7 +94,13 @@ _CHECK_THE_OPTIMIZER = "Check that the optimizer holds the model's parameters, a
 
 @rule("LOS103", severity=Severity.WARNING, needs=[], limits=Limits())
 def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
-    series = loss_to_fall(run, limits.fewest)
+    if not run.loss and not validation_losses(run):
+        yield from _by_answers(run, limits)
+        return
+    series = loss_to_fall(run, limits.few)
+    means_only = are_means(run, series) and (is_quiet(series) or _thrown_up(series, limits))
+    if len(series) < (limits.few if means_only else limits.fewest):
+        raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
     length = series.last_step - series.first_step + 1
     per_epoch = run.axis == "epoch"
     if not per_epoch and length < limits.steps:
@@ -105,7 +124,8 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
     if fall > max(limits.moved * level, blur) or (creeping and fall > limits.moved * level):
         return
     later = means[len(means) // 2 :]
-    if blur > limits.resolution * level and float(later.min()) - first <= blur:
+    thrown_up = _thrown_up(series, limits)
+    if blur > limits.resolution * level and float(later.min()) - first <= blur and not thrown_up:
         raise NotEnough(f"a longer run: {series.key} is too noisy to tell learning from chance")
     worse = float(later.min()) > first + limits.worse * level
     rose = float(quarters[-1]) - first
@@ -168,6 +188,45 @@ def _held_out_improved(run: Run, limits: Limits) -> bool:
         if len(series) >= limits.evaluations:
             return bool(float(series.values[0]) - float(late.max()) > limits.clearly * float(np.ptp(late)))
     return False
+
+
+def _thrown_up(series: Series, limits: Limits) -> bool:
+    """Whether the first reading was the best by far, though an untrained network should be the worst there is."""
+    first, later = float(series.values[0]), series.values[1:]
+    lowest = float(later.min())
+    return first > 0 and lowest >= limits.above * first and lowest - first >= limits.lift * float(np.ptp(later))
+
+
+def _by_answers(run: Run, limits: Limits) -> Iterator[Finding]:
+    """No loss was logged: answers of the training data itself, and held-out ones, that never got better."""
+    trained = [each for each in accuracies(run, "train") if len(each) >= limits.answers]
+    held_out = [each for each in accuracies(run) if len(each) >= limits.answers]
+    if not trained:
+        raise NotEnough(f"loss or val/loss, or {limits.answers} accuracies of training data")
+    for each in [*trained, *held_out]:
+        third = max(2, len(each) // 3)
+        first, now = float(np.median(each.values[:third])), float(np.median(each.values[-third:]))
+        noise = noise_level(each.values)
+        better = max(limits.gained, limits.noise * noise / math.sqrt(third))
+        if float(np.median(each.values)) > limits.right or noise > limits.unsure or trend(each).rising:
+            return
+        if now - first > better or float(outline(each).values.max()) - first > 2 * better:
+            return
+    series = trained[0]
+    yield stuck_from_start.finding(
+        f"{series.key} has not risen in {len(series)} readings: {number(float(series.values[0]))} then, "
+        f"{number(series.last)} now.",
+        first_step=series.first_step,
+        last_step=series.last_step,
+        confidence=0.75,
+        evidence={"first": float(series.values[0]), "now": series.last},
+        series=[each.key for each in (*trained[:1], *held_out[:1])],
+        could_also_be=["a model that was as good as it can be to begin with: evaluate the first checkpoint."],
+        try_=[
+            "Train on 32 examples: an accuracy that does not reach 1 within minutes is a fault of data, loss or rate.",
+            "Log the training loss: whether it falls tells a wrong metric from a network that does not learn.",
+        ],
+    )
 
 
 def _metric_improved(run: Run) -> bool:

@@ -45,7 +45,15 @@ ENOUGH_READINGS = 10  # readings that make lines without any step a log
 _SKIPPED = re.compile(
     r"(?i)\boverflow\b(?!\s*[:=]\s*(?:0|false))|\bskipp(?:ed|ing)\s+(?:this\s+|the\s+)?(?:step|batch|update|iteration)\b"
 )
+_FINAL = re.compile(r"(?i)final[ _](?=\w)")
 _NEW_SCALE = re.compile(r"(?i)(?:reducing to|new (?:loss )?scale:?|loss scale to)\s*(\d[\d.eE+]*)")
+
+
+def _without_final(names: tuple[str, ...]) -> tuple[str, ...]:
+    """`Epoch 3 | Final Loss: 19.5`: what was final for an epoch is its reading, not one about the whole run."""
+    if not any(counts(name) in EPOCHS for name in names) or not any(_FINAL.match(name) for name in names):
+        return names
+    return tuple([_FINAL.sub("", name) for name in names])
 
 
 class _Reader:
@@ -83,7 +91,7 @@ class _Reader:
             self.split = shape.split or self.split
             return
         names = tuple([each.name for each in found])
-        apart = told_apart(names)
+        apart = told_apart(_without_final(names))
         if apart != names:
             found = [replace(each, name=name) for each, name in zip(found, apart, strict=True)]
         self.trains = has_training_loss(apart, tuple([each.section for each in found]), shape.split)
