@@ -9,6 +9,7 @@ import pytest
 from bedside.diagnosis.engine import examine as diagnose
 from bedside.finding import NotExamined
 from bedside.record.run import Run
+from bedside.record.series import Series
 from bedside.rules.constant_loss import constant_loss
 from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.loss_spike import loss_spike
@@ -44,6 +45,13 @@ def speaks(rule, run) -> bool:
 def test_a_loss_at_ln_10_is_stuck_from_six_epochs_on(n):
     assert speaks(stuck_from_start, per_epoch(loss=2.303 + noise(n, 0.004)))
     assert not speaks(stuck_from_start, per_epoch(loss=np.linspace(2.303, 2.1, n) + noise(n, 0.004)))
+
+
+def test_the_last_epochs_of_a_long_run_are_no_start():
+    steps = np.arange(3442, 3451)
+    run = a_run(loss=Series("loss", "", steps, 0.21 + 0.001 * (steps % 2)), steps=3451)
+    run.axis = "epoch"
+    assert not speaks(stuck_from_start, run)
 
 
 def test_a_few_restless_epochs_are_too_early_to_judge():

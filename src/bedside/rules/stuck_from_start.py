@@ -99,6 +99,7 @@ def stuck_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
         return
     series = loss_to_fall(run, limits.few)
     means_only = are_means(run, series) and (is_quiet(series) or _thrown_up(series, limits))
+    means_only &= run.axis != "epoch" or series.first_step <= limits.few  # the end of a long run is no start
     if len(series) < (limits.few if means_only else limits.fewest):
         raise NotEnough(f"{limits.fewest} readings of {series.key}, has {len(series)}")
     length = series.last_step - series.first_step + 1
