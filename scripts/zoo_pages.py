@@ -90,14 +90,20 @@ def _strangers(table: Path) -> Iterator[str]:
         "work. Before it was scored, about a dozen programs were changed, and three left out, because the fault did\n"
         "too little harm or the twin did not learn, by their test scores alone. Then it was divided between the two.\n"
         "Repaired twins that alarmed were looked at in both halves: three rules were mended for twins held out.\n"
+        "The sixth and the seventh were written at the same time by two authors in the same position, the sixth\n"
+        "about everyday faults, the seventh in families that the others lack, and scored as they were written. The\n"
+        "rules were then mended with half of the sixth in sight; the seventh was scored twice, with the rules of\n"
+        "before and with those of after, and nobody who changed a rule had seen it: the difference of its two rows\n"
+        "is what the work between them is worth on faults of other kinds.\n"
     )
     yield "| set | programs | caught | exact cause first | called healthy | repaired twins alarmed |"
     yield "|---|---|---|---|---|---|"
     with (table.parent / "strangers_first_sight.csv").open(encoding="utf-8", newline="") as file:
         rows += csv.DictReader(file)
-    number = ("first", "second", "third", "fourth", "fifth")
+    number = [f"{which} round" for which in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")]
+    number.append("seventh round, present rules")
     rounds = {"at_first_sight" + (f"_{place}" if place > 1 else ""): which for place, which in enumerate(number, 1)}
-    names = {half: f"at first sight, {which} round" for half, which in rounds.items()}
+    names = {half: f"at first sight, {which}" for half, which in rounds.items()}
     for half in ("in_sight", "held_out", *rounds, "fresh"):
         mine = [row for row in rows if row["half"] == half]
         caught, exact = (sum(int(row[name]) for row in mine) for name in ("caught", "exact"))

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from torch import nn
 
 FAMILY = "speech"
-# Nothing looks at CTC's blank; what shows is a loss below zero, which a CTC loss cannot have, beside errors that stay.
-EXPECTS = ("unbounded-negative-loss", "loss-without-accuracy", "stalled-loss", "underfitting")
+# The arguments of the loss tell it; what shows besides is a loss below zero, which a CTC loss cannot have.
+EXPECTS = ("mismatched-loss", "unbounded-negative-loss", "loss-without-accuracy", "stalled-loss", "underfitting")
 SYMBOLS = 5
 
 

@@ -214,3 +214,19 @@ def test_all_inputs_count_and_the_target_is_none_of_them(tmp_path):
     assert simple["linear"] < 0.1 * simple["guess"]
     simple = watched(model, optimizer, tmp_path / "chance", told(by_kind=False), steps=30).config["simple_models"]
     assert simple["linear"] > 0.8 * simple["guess"]
+
+
+def test_a_reconstruction_through_a_narrow_code_is_not_compared_with_the_identity(tmp_path):
+    def pictures(step):
+        x = torch.rand(40, 16)
+        return x + 0.2 * torch.randn(40, 16), x
+
+    def others(step):
+        x = torch.rand(40, 16)
+        return x, x.flip(1)
+
+    narrow = nn.Sequential(nn.Linear(16, 2), nn.Linear(2, 16))
+    copied, _ = run_of(tmp_path / "copied", narrow, pictures, F.binary_cross_entropy_with_logits)
+    turned, _ = run_of(tmp_path / "turned", narrow, others, F.binary_cross_entropy_with_logits)
+    assert "simple_models" not in copied.config
+    assert "simple_models" in turned.config
