@@ -10,7 +10,8 @@ more time, and it may be what runs out of memory. The numbers are right.
 ## How it decides
 A forward with gradients and no backward belongs to an evaluation when it is inside `with monitor.validation():`, when a
 validation metric is logged after it, or when it ran in evaluation mode while training does not. At least `repeats`
-passes. Where only the mode says that it was an evaluation, it is a note.
+passes. Where only the mode says that it was an evaluation, it is a note. A model whose output is a derivative needs the
+graph, and is left alone.
 
 ## When it is wrong
 Gradients with respect to the input are wanted during validation (saliency, physics-informed losses).

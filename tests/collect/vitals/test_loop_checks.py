@@ -188,3 +188,31 @@ def test_a_frozen_trunk_does_not_depend_on_the_mode(freeze, tmp_path):
     [mode] = run.events_of("mode")
     both = ["BatchNorm1d", "Dropout"]
     assert (mode.data["mode_dependent"], mode.data["frozen"]) == (([], both) if freeze == "trunk" else (both, []))
+
+
+class Slope(nn.Module):
+    """Answers with the derivative of a network, as a Hamiltonian network does."""
+
+    def __init__(self):
+        super().__init__()
+        self.energy = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1, bias=False))
+
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(self.energy(x).sum(), x, create_graph=True)[0]
+
+
+@pytest.mark.parametrize("differentiates", [True, False])
+def test_a_model_that_differentiates_itself_needs_a_graph_in_evaluations(differentiates, tmp_path):
+    model = Slope() if differentiates else nn.Linear(4, 4)
+    optimizer = sgd(model)
+
+    def body(step, monitor):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).square().mean().backward()
+        optimizer.step()
+        model(torch.randn(8, 4))
+        monitor.log(val_loss=1.0)
+
+    run = watched(model, optimizer, tmp_path, body)
+    assert bool(run.events_of("validation_with_gradients")) is not differentiates

@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.model.mode_dependent import keeps_statistics, kinds, mode_dependent, trained
+from bedside.collect.reading.second_derivatives import is_derivative
 from bedside.record.run import Event
 
 KEPT = 50  # passes whose length and distance are remembered: enough for a median
@@ -78,6 +79,7 @@ class Loop(Collector):
         self._dependent = dependent
         self._kinds = kinds(dependent)
         self._statistics = keeps_statistics(dependent)
+        self._differentiates: bool | None = None  # the model itself, so that it needs a graph in evaluations too
         self._waiting: list[bool] = []  # the modes of forwards with gradients that had no backward yet
         self._pass = Pass()
         self._last_pass_step = 0
@@ -103,6 +105,10 @@ class Loop(Collector):
             self._pass.confirmed |= forward.validating
         else:
             self._waiting.append(forward.training)
+
+    def forward_ended(self, output: Any) -> None:
+        if self._differentiates is None and self._waiting:
+            self._differentiates = is_derivative(output)
 
     def metrics_logged(self, vitals: Sequence[str]) -> None:
         if any(vital.startswith("val/") for vital in vitals):
@@ -176,7 +182,7 @@ class Loop(Collector):
         if observed.in_train_mode == observed.forwards:
             kinds_here = {"mode_dependent": self._kinds, "keeps_statistics": self._statistics}
             self._train_mode.add(step, observed.confirmed, **habits, **kinds_here)
-        if observed.with_gradients == observed.forwards:
+        if observed.with_gradients == observed.forwards and not self._differentiates:
             self._gradients.add(step, observed.confirmed, **habits)
 
     # What the record gets.
