@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bedside.analysis.progress import converged, share_of_loss_won
+from bedside.analysis.progress import converged, learned_to_the_end, share_of_loss_won
 from bedside.testing import a_run
 
 
@@ -46,3 +46,12 @@ def test_where_gradients_are_recorded_they_have_to_be_gone_too(left, finished):
 
 def test_a_run_of_a_few_losses_has_not_converged():
     assert not converged(a_run(loss=[2.0, 1e-9, 1e-9]))
+
+
+def test_learning_to_the_end_is_that_of_training_and_validation():
+    steady, done = np.linspace(3, 1, 100), np.r_[np.linspace(3, 1, 50), np.full(50, 1.0)]
+    assert learned_to_the_end(a_run(loss=steady, val_loss=steady[9::10]), 0.2)
+    assert not learned_to_the_end(a_run(loss=steady, val_loss=steady[9::10]), 0.3)
+    assert not learned_to_the_end(a_run(loss=steady, val_loss=done[9::10]), 0.1)
+    assert not learned_to_the_end(a_run(loss=done, val_loss=steady[9::10]), 0.1)
+    assert not learned_to_the_end(a_run(loss=steady), 0.1)  # nothing was held out

@@ -446,3 +446,11 @@ def test_a_logged_accuracy_stands_in_where_the_held_out_answers_were_not_seen():
     unseen = {"config": {"held_out_models": None}, "held_out_error": []}
     assert beside(0.05, val_accuracy=[0.2, 0.4, 0.5, 0.6, 0.65, 0.65], **unseen).word == "unclear"
     assert beside(0.05, val_accuracy=[0.2, 0.4, 0.5, 0.8, 0.9, 0.93], **unseen).word == "healthy"
+
+
+def test_a_run_that_ends_in_the_midst_of_learning_is_not_called_healthy():
+    steady = noisy(np.linspace(2.3, 0.8, STEPS))
+    run = a_run(loss=steady, val_loss=steady[49::50], finished=True)
+    assert judged(run).word == "unclear"
+    assert judged(run).reason.startswith("It ended in the midst of learning")
+    assert judged(a_run(loss=falling(), val_loss=falling()[49::50], finished=True)).word == "healthy"

@@ -100,3 +100,49 @@ def test_speaks_of_classes_that_only_evaluations_ask_for():
 )
 def test_says_nothing_of_classes_that_may_have_been_missed(trained, asked, spread):
     assert split(trained, asked, spread) == []
+
+
+SIMPLE = {"linear": 0.1, "neighbours": 0.2, "guess": 0.9, "examples": 400, "kept": 400, "asked": 64, "classes": 10}
+
+
+def beside_a_line(own=0.02, accuracy=0.4, **more):
+    values = {"loss": curve(2.3, 0.05), "fit_error": [own] * 60, "val_accuracy": [accuracy] * 8} | more
+    return gap_from_start.check(a_run(config={"simple_models": SIMPLE}, **values))
+
+
+def test_speaks_when_held_out_answers_are_far_worse_than_those_of_a_line_and_training_is_fine():
+    [finding] = beside_a_line()
+    assert finding.message == (
+        "The network is 2 % wrong on the examples that it trains on, and 60 % wrong at its best evaluation; a linear "
+        "model, fitted to a few hundred training examples, is 10 % wrong on training examples that it was not fitted "
+        "to."
+    )
+
+
+def test_a_loss_says_how_many_training_examples_are_wrong_at_most():
+    [finding] = beside_a_line(fit_error=[])
+    assert finding.evidence["training"] < 0.15
+    assert beside_a_line(fit_error=[], loss=curve(2.3, 0.3)) == []
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"own": 0.2},  # not so well in training either
+        {"accuracy": 0.55},  # half of what the line knows: overfitting may take as much
+    ],
+)
+def test_what_a_line_knows_may_be_lost_in_part(case):
+    assert beside_a_line(**case) == []
+
+
+def test_held_out_examples_for_which_the_line_does_not_hold_are_of_another_kind():
+    carried = SIMPLE | {"carried_linear": 0.1, "carried_neighbours": 0.1}
+
+    def told(held_out):
+        config = {"simple_models": SIMPLE, "held_out_models": held_out}
+        run = a_run(loss=curve(2.3, 0.05), fit_error=[0.02] * 60, held_out_error=[0.7] * 8, config=config)
+        return gap_from_start.check(run)
+
+    assert "10 % wrong on held-out examples" in told(carried)[0].message
+    assert told(carried | {"carried_linear": 0.7, "carried_neighbours": 0.7}) == []

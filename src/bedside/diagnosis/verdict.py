@@ -17,10 +17,10 @@ from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.held_out_since import held_out_went_on
 from bedside.analysis.losses import SCORE, validation_losses
 from bedside.analysis.schedule import planned_steps, warming_up
-from bedside.analysis.simple_models import LATE, Beside, by_accuracy, on_held_out, on_training
 from bedside.analysis.untrained_signs import blind_score
 from bedside.analysis.way import way
 from bedside.diagnosis.learned import Curve, Learned
+from bedside.diagnosis.more_to_win import behind_a_simple_model, ended_too_soon
 from bedside.finding import Differential, Finding, Severity
 from bedside.record.run import Run
 from bedside.record.vocabulary import LR
@@ -53,11 +53,6 @@ class Limits:
     empty: float = 1e-3  # nats: a code that answers anything carries a tenth or more, even in each of its dimensions
     even: float = 0.9  # of the pace of the whole run: a curve that has not bent is nowhere near its end
     on_the_way: float = 0.4  # of a blind guess: a finished run still above it, at full pace, was cut short
-    worth: float = 0.3  # of a blind guess's error, as for underfitting: a simple model that wins less proves nothing
-    beside: float = 0.85  # of what a simple model wins: healthy programs win 0.9 of it or more
-    apart: float = 0.06  # of a blind guess's error: of a few hundred examples, less can be chance
-    trained: int = 150  # steps, as for underfitting: a network in its first epochs is behind by right
-    answers: int = 100  # of the network, and of the simple model: a share is known to 0.05 then
     rates: int = 20  # readings of the learning rate, as for endless-warmup: fewer may be its first minutes
 
 
@@ -253,35 +248,10 @@ def _hardly_a_guess(learned: Learned) -> Verdict | None:
     )
 
 
-def _behind_a_simple_model(learned: Learned, limits: Limits) -> Verdict | None:
-    """A linear model, or a look-up of neighbours, does better on the run's own examples."""
-    run = learned.run
-    if run.steps < limits.trained:
-        return None
-    held_out = [on_held_out(run, carried=True), on_held_out(run, carried=False)]
-    if held_out[0] is None:
-        held_out = [by_accuracy(run)]
-    behind = [each for each in held_out if each is not None and _is_behind(each, limits)]
-    # What is noisy or mixed on purpose is hard in training alone.
-    well = any(each is not None and each.apart < limits.apart for each in held_out)
-    late = None if well else on_training(run, LATE)
-    if late is not None and late.answers >= limits.answers and _is_behind(late, limits):
-        behind.append(late)
-    if not behind:
-        return None
-    worst = max(behind, key=lambda each: each.apart)
-    where = "the examples that it trains on" if worst is late else "held-out examples, at best"
-    return Verdict(
-        "unclear",
-        f"The network is {worst.words(worst.network)} on {where}, and {worst.name} that was fitted to a few hundred "
-        f"examples is {worst.words(worst.simple)} on others.",
-        "Train on 32 examples until the loss is near zero; if that goes well, train for longer or at a higher rate.",
-    )
-
-
-def _is_behind(beside: Beside, limits: Limits) -> bool:
-    known = beside.worth >= limits.worth and beside.examples >= limits.answers
-    return known and beside.share <= limits.beside and beside.apart >= limits.apart
+def _more_to_win(learned: Learned, limits: Limits) -> Verdict | None:
+    """There was more to be had, by a simple model or by going on."""
+    told = behind_a_simple_model(learned.run) or ended_too_soon(learned.run)
+    return None if told is None else Verdict("unclear", *told)
 
 
 def _not_held_out(learned: Learned, limits: Limits) -> Verdict | None:
@@ -406,7 +376,7 @@ DOUBTS: tuple[Callable[[Learned, Limits], Verdict | None], ...] = (
     _nothing_learned,
     _barely_learned,
     _a_guess,
-    _behind_a_simple_model,
+    _more_to_win,
     _hardly_right,
     _not_held_out,
     _lost_again,

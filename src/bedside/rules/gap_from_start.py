@@ -45,9 +45,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.analysis.accuracy_and_loss import most_wrong
 from bedside.analysis.chance_levels import known_chance
 from bedside.analysis.label_counts import evaluation_labels, training_labels
 from bedside.analysis.losses import training_loss, validation_losses
+from bedside.analysis.simple_models import LATE, Beside, by_accuracy, of_training, on_held_out, on_training
 from bedside.analysis.statistics import Outline, how_sure, outline
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
@@ -71,6 +73,10 @@ class Limits:
     expected: float = 20.0  # training labels of a class, if it were as frequent there: none by chance once in 1e8
     mixed: float = 0.5  # of the spread of random batches, as for lopsided-labels
     gone: float = 0.05  # of it, of the training loss: everything there is was learned
+    worth: float = 0.5  # of a blind guess's error, of the linear model
+    fits: float = 0.9  # of what the linear model wins, on training examples: nothing is wrong with the training
+    rest: float = 0.5  # of it, on held-out ones: overfitting takes some of what a line knows, and never half of it
+    answers: int = 100  # on either side: a share is known to 0.05 then
     rests: float = 0.1  # of its fall, in the last quarter of the run: an average that catches up falls to the end
 
 
@@ -80,7 +86,7 @@ _CHECK_THE_EVALUATION = "Check that model.eval() is called, and that both sets g
 
 @rule("GEN103", severity=Severity.WARNING, needs=[], limits=Limits())
 def gap_from_start(run: Run, limits: Limits) -> Iterator[Finding]:
-    if (finding := _unseen_classes(run, limits)) is not None:
+    if (finding := _unseen_classes(run, limits) or _not_what_was_trained(run, limits)) is not None:
         yield finding
         return
     training = (run.series("eval_train/loss") or training_loss(run)).finite()
@@ -150,6 +156,46 @@ def _unseen_classes(run: Run, limits: Limits) -> Finding | None:
             "Print the counts of every class in both parts, as the loaders give them, and their numbering.",
         ],
     )
+
+
+def _not_what_was_trained(run: Run, limits: Limits) -> Finding | None:
+    """A network that fits its training examples, and held-out ones far worse than a straight line."""
+    fitted, carried = of_training(run, only="linear"), on_held_out(run, carried=True, only="linear")
+    held_out = carried or by_accuracy(run, only="linear")
+    if fitted is None or held_out is None or min(fitted.examples, held_out.examples) < limits.answers:
+        return None
+    own = _wrong_in_training(run, fitted, limits)
+    if own is None or min(fitted.worth, held_out.worth) < limits.worth or held_out.share > limits.rest:
+        return None
+    if fitted.guess - own < limits.fits * (fitted.guess - fitted.simple):
+        return None
+    where = "held-out examples" if carried is not None else "training examples that it was not fitted to"
+    return gap_from_start.finding(
+        f"The network is {fitted.words(own)} on the examples that it trains on, and "
+        f"{held_out.words(held_out.network)} at its best evaluation; a linear model, fitted to a few hundred training "
+        f"examples, is {held_out.words(held_out.simple)} on {where}.",
+        first_step=0,
+        last_step=max(run.steps - 1, 0),
+        confidence=0.9 if carried is not None else 0.75,
+        evidence={"training": own, "held_out": held_out.network, "linear": held_out.simple},
+        series=[training_loss(run).key, "held_out_error"],
+        could_also_be=["held-out examples of another kind: hold out part of the training data and evaluate that."],
+        try_=[
+            "Run the evaluation code on the training data: if that is bad too, it is the code.",
+            "" if run.events_of("evaluation_input") else _CHECK_THE_EVALUATION,
+        ],
+    )
+
+
+def _wrong_in_training(run: Run, fitted: Beside, limits: Limits) -> float | None:
+    """How wrong the network is on training examples late in the run; of classes its loss says how wrong at most."""
+    late = on_training(run, LATE)
+    if late is not None and late.answers >= limits.answers:
+        return late.network
+    losses = training_loss(run).finite()
+    if not fitted.counted or len(losses) < limits.answers:
+        return None
+    return most_wrong(float(np.median(losses.since(int(LATE * run.steps)).values)))
 
 
 def _hardly_arrives(run: Run, validation: Series, curve: Outline, ends: list[float], limits: Limits) -> bool:

@@ -8,13 +8,17 @@ There was more to win by going on; comparing such runs compares their patience a
 
 ## How it decides
 Over the last `last` of the readings the loss falls beyond chance, and as much again would lower it by `gain` of its
-level. A note; never for a run that is still going on.
+level. A note; never for a run that is still going on. A warning where it was learning at full speed: training and
+validation losses won `steep` of all their progress in that time, and either a linear model or a look-up of neighbours,
+fitted to a few hundred of its examples, is better than the network ever was by `apart` of a blind guess's error, or
+every epoch was one step, of `whole` examples or more, and there were fewer than `short` of them.
 
 ## When it is wrong
 A schedule that decays the learning rate to zero makes a loss fall at the end, and going on with that rate would not.
 
 ## What to try
-1. Train longer: start again with the schedule stretched, or continue from the last checkpoint with warm-up.
+1. Look for what ended it: an early-stopping test the wrong way round, a batch size that is the length of the data.
+2. Train longer: start again with the schedule stretched, or continue from the last checkpoint with warm-up.
 
 ## Example
 >>> from bedside.testing import a_run
@@ -27,17 +31,19 @@ LOS110 still-falling: The loss was still falling when the run ended: by 0.49 ove
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bedside.analysis.losses import called, loss_to_fall
+from bedside.analysis.progress import learned_to_the_end
+from bedside.analysis.simple_models import TRAINING, behind
 from bedside.analysis.statistics import how_sure, outline, trend
 from bedside.errors import NotEnough
 from bedside.finding import Finding, Severity
 from bedside.record.run import Run
 from bedside.rules.advice import train_longer
 from bedside.rules.base import rule
-from bedside.wording import number
+from bedside.wording import count, number
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,13 @@ class Limits:
     last: float = 0.25  # of the readings
     lost: float = 0.1  # of its progress: it was better before, by more than a curve wanders
     gain: float = 0.05  # of the level: what one would train longer for
+    steep: float = (
+        0.15  # of all progress; at a steady pace it would be a quarter, and runs that settle win a tenth of that
+    )
+    apart: float = 0.06  # of a blind guess's error: of a few hundred examples, less can be chance
+    whole: int = 1000  # examples: a data set for which a batch is usually a part of it
+    several: int = 3  # epochs that were logged
+    short: int = 500  # steps: full-batch training on purpose takes thousands
 
 
 @rule("LOS110", severity=Severity.NOTE, needs=[], limits=Limits())
@@ -60,9 +73,11 @@ def still_falling(run: Run, limits: Limits) -> Iterator[Finding]:
         return  # it comes back from somewhere, and only to where it has been
     if not slope.falling or -slope.change < limits.gain * abs(now):
         return
+    too_soon = _too_soon(run, limits)
     yield still_falling.finding(
         f"The {called(series)} was still falling when the run ended: by {number(-slope.change)} over its last quarter, "
-        f"to {number(now)}.",
+        f"to {number(now)}{too_soon}.",
+        severity=Severity.WARNING if too_soon else None,
         first_step=end.first_step,
         last_step=end.last_step,
         confidence=how_sure(-slope.change, limits.gain * abs(now)),
@@ -71,3 +86,21 @@ def still_falling(run: Run, limits: Limits) -> Iterator[Finding]:
         could_also_be=["the effect of a learning rate that was just lowered, which does not go on."],
         try_=[train_longer(run)],
     )
+
+
+def _too_soon(run: Run, limits: Limits) -> str:
+    """Why it cannot have been meant to end there, fit to end a sentence; empty if it can."""
+    if not learned_to_the_end(run, limits.steep):
+        return ""
+    if (beside := behind(run, limits.apart)) is not None:
+        return (
+            f"; {beside.name}, fitted to a few hundred of its examples, is {beside.words(beside.simple)}, and the "
+            f"network {beside.words(beside.network)}"
+        )
+    epochs, facts = run.series("epoch").finite(), run.config.get(TRAINING)
+    if len(epochs) < limits.several or not isinstance(facts, Mapping) or run.steps >= limits.short:
+        return ""
+    per_epoch = (epochs.last_step - epochs.first_step) / max(float(epochs.values[-1] - epochs.values[0]), 1.0)
+    if per_epoch != 1 or int(facts.get("asked", 0)) < limits.whole:
+        return ""
+    return f", and every epoch is one step, of {count(int(facts['asked']))} examples: {count(run.steps)} steps in all"

@@ -230,3 +230,28 @@ def test_a_reconstruction_through_a_narrow_code_is_not_compared_with_the_identit
     turned, _ = run_of(tmp_path / "turned", narrow, others, F.binary_cross_entropy_with_logits)
     assert "simple_models" not in copied.config
     assert "simple_models" in turned.config
+
+
+def test_codes_are_known_by_a_weight_for_each(tmp_path):
+    worth = torch.randn(12, generator=torch.Generator().manual_seed(1))
+
+    class Shop(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(2, 1)
+
+        def forward(self, codes, price):
+            return self.out(torch.cat([codes.float(), price[:, None]], 1)).squeeze(1)
+
+    model = Shop()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+    def body(step, monitor):
+        codes, price = torch.randint(0, 12, (64, 1)), torch.randn(64)
+        optimizer.zero_grad()
+        F.mse_loss(model(codes, price), worth[codes[:, 0]] + price).backward()
+        optimizer.step()
+
+    simple = watched(model, optimizer, tmp_path, body, steps=30, budget=None).config["simple_models"]
+    assert simple["coded_columns"] == [12]
+    assert simple["codes"] < 0.01 * simple["numbers"]

@@ -20,6 +20,7 @@ from bedside.collect.reading.simple_fits import Examples, marks_of
 COLUMNS = 256  # of an example, over all inputs: what a fit costs grows with their square
 MAX_INPUTS = 8  # that share them
 PLACES = 256  # of a batch, where every place is an example
+MAX_TABLE = 32  # numbers in an example that is a row of a table, with a meaning for each of its columns
 CONTEXT = 8  # tokens: the same so many in a row are the same place, seen again
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 MAX_TARGETS = 8  # numbers for each example
@@ -65,7 +66,8 @@ def _one_class_each(
     answers = answered.reshape(-1) > HALF[function] if function in HALF else answered.argmax(1)
     some = spread(len(wanted), most, turn).to(wanted.device)
     table = features(inputs, target, some)
-    return Examples(table, wanted[some], wanted[some] >= 0, marks_of(table), classes), wrong(answers.long(), wanted)
+    raw, counts = as_they_are(inputs, target, some), wanted[some] >= 0
+    return Examples(table, wanted[some], counts, marks_of(table), classes, raw=raw), wrong(answers.long(), wanted)
 
 
 def _places(batch: Tensor, function: str, answered: Tensor, target: Tensor, turn: int) -> Asked | None:
@@ -109,7 +111,8 @@ def _numbers_each(
     table = features(inputs, target, some)
     error = torch.stack([off.double().mean(), torch.tensor(float(len(wanted)), device=off.device).double()])
     counts = (~_is_given(inputs[0], target)).expand(len(some)).to(some.device)
-    return Examples(table, wanted[some], counts, marks_of(table), bits=bits), error
+    raw = as_they_are(inputs, target, some)
+    return Examples(table, wanted[some], counts, marks_of(table), bits=bits, raw=raw), error
 
 
 def _is_given(batch: Tensor, target: Tensor) -> Tensor:
@@ -135,10 +138,23 @@ def features(inputs: list[Tensor], target: Tensor, some: Tensor) -> Tensor:
     """
     room = COLUMNS // len(inputs)
     tables = [_columns(each[some.to(each.device)], room) for each in inputs]
-    for number, each in enumerate(inputs[1:], start=1):
-        if each.numel() == target.numel():
-            tables[number] *= (each.reshape(-1) != target.reshape(-1).to(each.device)).any()
-    return torch.cat(tables, 1)
+    return torch.cat(_without_the_target(tables, inputs, target), 1)
+
+
+def as_they_are(inputs: list[Tensor], target: Tensor, some: Tensor) -> Tensor | None:
+    """The same of a table, whole numbers as numbers; None of what is no table."""
+    if sum(each[0].numel() for each in inputs) > MAX_TABLE or any(each.dim() > 2 for each in inputs):
+        return None
+    columns = [each[some.to(each.device)].reshape(len(some), -1).double() for each in inputs]
+    return torch.cat(_without_the_target(columns, inputs, target), 1)
+
+
+def _without_the_target(tables: list[Tensor], inputs: list[Tensor], target: Tensor) -> list[Tensor]:
+    kept = tables[:1]
+    for table, each in zip(tables[1:], inputs[1:], strict=True):
+        same_size = each.numel() == target.numel()
+        kept.append(table * (each.reshape(-1) != target.reshape(-1).to(each.device)).any() if same_size else table)
+    return kept
 
 
 def spread(examples: int, most: int, turn: int) -> Tensor:

@@ -29,6 +29,7 @@ class Examples:
     classes: int = 0  # 0: numbers
     bits: bool = False  # numbers that are all 0 or 1
     places: bool = False  # of sequences or pictures
+    raw: Tensor | None = None  # the columns as they are, if they are those of a table
 
     def __len__(self) -> int:
         return len(self.table)
@@ -67,7 +68,10 @@ def together(parts: list[Examples], most: int) -> Examples:
     table, wanted, counts, marks = (
         torch.cat([getattr(each, name) for each in parts])[:most] for name in ("table", "wanted", "counts", "marks")
     )
-    return Examples(table, wanted, counts, marks, first.classes, first.bits, first.places)
+    raws = [each.raw for each in parts if each.raw is not None]
+    alike = len(raws) == len(parts) and len({each.shape[1] for each in raws}) == 1
+    raw = torch.cat(raws)[:most] if alike else None
+    return Examples(table, wanted, counts, marks, first.classes, first.bits, first.places, raw)
 
 
 def tried(examples: Examples) -> Tensor:

@@ -19,6 +19,7 @@ from bedside.collect.vitals.frozen_weights import FrozenWeights
 from bedside.collect.vitals.gradient_noise import GradientNoise
 from bedside.collect.vitals.identical_views import IdenticalViews
 from bedside.collect.vitals.initial_param_norm import Beginning
+from bedside.collect.vitals.input_columns import InputColumns
 from bedside.collect.vitals.inputs import Inputs
 from bedside.collect.vitals.labels import Labels
 from bedside.collect.vitals.leaked_future import LeakedFuture
@@ -92,6 +93,7 @@ COLLECTORS: tuple[type[Collector], ...] = (
     OwnPlace,
     IdenticalViews,
     SimpleModels,
+    InputColumns,
     NonfiniteBuffers,
     OptimizerEpsilon,
     SingleSamples,

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from bedside.collect.collector import Collector, RowSet, WatchContext
 from bedside.collect.hooks.called_modules import Forward
 from bedside.collect.reading.asked_examples import asked_examples, inputs_of
+from bedside.collect.reading.coded_columns import as_numbers, fitted_to_codes
 from bedside.collect.reading.device_queue import PendingValue
 from bedside.collect.reading.simple_fits import Examples, carried, together, tried
 from bedside.collect.reading.squared_error_targets import targets_of_squared_error
@@ -59,6 +60,7 @@ class SimpleModels(Collector):
         self._held_out_errors: list[tuple[int, PendingValue]] = []
         self._fitted: dict[str, tuple[Examples, PendingValue]] = {}
         self._noted: set[str] = set()
+        self._table: PendingValue | None = None  # all training examples, if they are a table
 
     def attach(self, step: int) -> None:
         self._due = True
@@ -70,7 +72,8 @@ class SimpleModels(Collector):
         if not evaluates and not self._due:
             return
         first = first_input((forward.args, forward.kwargs))
-        given = inputs_of((forward.args, forward.kwargs), first) if first is not None and first.dim() > 1 else []
+        given = inputs_of((forward.args, forward.kwargs), first) if first is not None and first.dim() else []
+        given = given if any(each.dim() > 1 for each in given) else []
         if evaluates:
             self._shown = given
             self._due = True  # to learn from, next: readings in training are far between when steps are quick
@@ -145,6 +148,8 @@ class SimpleModels(Collector):
         if own not in self._fitted and len(self._kept):
             examples = self._kept.all()
             self._fitted[own] = examples, self.queue.put(tried(examples))
+            if examples.raw is not None:
+                self._table = self.queue.put(as_numbers(examples))
         enough = self._held_out.full or (over and len(self._held_out) > 0)
         if enough and own in self._fitted and held_out not in self._fitted:
             examples = self._held_out.all()
@@ -169,6 +174,12 @@ class SimpleModels(Collector):
             kind = {"classes": examples.classes, "bits": examples.bits, "places": examples.places}
             counts = {"kept": len(examples), "examples": int(facts["examples"]), "asked": self._asked}
             self.context.facts[fact] = facts | counts | kind
+            if fact == "simple_models" and self._table is not None:
+                table, self._table = self._table, None
+                found = fitted_to_codes(torch.from_numpy(table.numbers), examples)
+                if found is not None:
+                    fitted = dict(zip(("codes", "numbers", "coded_columns"), found, strict=True))
+                    self.context.facts[fact] |= fitted
 
 
 class Kept:
