@@ -106,6 +106,13 @@ def test_only_notes_leaps_of_a_young_run_that_are_outgrown():
     assert warnings(a_run(loss=late))
 
 
+@pytest.mark.parametrize(("end", "speaks"), [(0.08, False), (0.12, True)])
+def test_only_notes_a_leap_at_any_age_after_which_nearly_all_was_won(end, speaks):
+    loss = np.r_[np.geomspace(2.0, 0.2, 200), np.geomspace(0.2, 0.2 * end, 200)]
+    loss[200:206] = 1.5
+    assert bool(warnings(a_run(loss=loss))) is speaks
+
+
 def restless(first, leaps=8):
     """A curve that leaps every ten readings from `first` on: too often for leaps to be out of the ordinary."""
     loss = 2.0 + np.random.default_rng(0).normal(0, 0.05, 400)

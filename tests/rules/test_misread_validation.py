@@ -55,7 +55,7 @@ def test_the_last_evaluations_decide():
     assert found((1, CLASSES), (2, CLASSES), (3, CLASSES | {"right": 0.9})) == []
 
 
-def evaluated(accuracies, right=0.9, rows=400, **last):
+def evaluated(accuracies, right=0.9, rows=400, logged_too=None, **last):
     """Evaluations of 400 examples, each logged with its accuracy at the step before."""
     seen = {"kind": "classes", "right": right, "renamed": right, "on": 0.1, "back": 0.1, "labels": 5, "examples": 400}
     events = [
@@ -63,7 +63,8 @@ def evaluated(accuracies, right=0.9, rows=400, **last):
         for k, told in enumerate(accuracies)
     ]
     logged = {10 * (k + 1) - 1: told for k, told in enumerate(accuracies)}
-    return a_run(loss=[1.0] * 80, val_accuracy=[logged.get(step, math.nan) for step in range(80)], events=events)
+    curve = [logged.get(step, math.nan) for step in range(80)]
+    return a_run(loss=[1.0] * 80, val_accuracy=curve, events=events, **(logged_too or {}))
 
 
 def test_speaks_when_an_accuracy_is_that_of_the_last_batch():
@@ -73,6 +74,12 @@ def test_speaks_when_an_accuracy_is_that_of_the_last_batch():
     )
     assert not misread_validation.check(evaluated([0.875, 1.0, 0.75]))  # three may agree by chance
     assert not misread_validation.check(evaluated([0.875, 1.0, 0.75, 0.875], last_right=0.8))
+
+
+def test_stays_silent_where_a_second_accuracy_is_of_another_task_with_a_loss_of_its_own():
+    accuracy = [0.875, 1.0, 0.75, 0.875]
+    assert misread_validation.check(evaluated(accuracy))
+    assert not misread_validation.check(evaluated(accuracy, logged_too={"val_colour_acc": 0.9}))
 
 
 def test_speaks_when_an_accuracy_counts_far_too_few():

@@ -15,12 +15,13 @@ back within `brief` of the run; if it does not, it is a divergence, a restart or
 with the progress made by then, or with the level itself where that is more: `share` of it makes a warning (a lone
 reading must be `untrained` times worse than an untrained network besides, otherwise it is one odd batch), and so does
 `part` of it when the excursion lasts `lasting` readings or when there are `several`; a single one is a note. The first
-steps do not count, nor what begins where the run was resumed or the learning rate was raised. Leaps of a `young` run
-that went no higher than `untrained` says are a note where the loss has more than `halved` since. A curve with more than
-`rare` of its readings far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and
-readings that are `untrained` times worse than an untrained network came `often` since. Among fewer than `fewest`
-readings only one counts that is `beyond` all that the others differ by, and their level; or, of `smooth` and more, one
-that is `untrained` times worse than an untrained network, `tails` of the scatter and `fold` above its neighbours.
+steps do not count, nor what begins where the run was resumed, got its first weights back or the learning rate was
+raised. Leaps of a `young` run that went no higher than `untrained` says are a note where the loss has more than
+`halved` since, and so are those of any run whose loss has come down to a `tenth` since. A curve with more than `rare`
+of its readings far out is a noisy one, not a spiky one; unless its first `calm` knew nothing of the kind, and readings
+that are `untrained` times worse than an untrained network came `often` since. Among fewer than `fewest` readings only
+one counts that is `beyond` all that the others differ by, and their level; or, of `smooth` and more, one that is
+`untrained` times worse than an untrained network, `tails` of the scatter and `fold` above its neighbours.
 
 ## When it is wrong
 Data with rare, truly harder batches: the weights are not disturbed then, and the next reading is normal.
@@ -87,6 +88,7 @@ class Limits:
     young: float = 1 / 3  # of the run: large steps at full batch leap early, and are over it
     halved: float = 0.5  # of the level before the leap: what came after it outweighs it
     calm: float = 0.2  # of the readings: what is noisy by nature has shown it by then
+    tenth: float = 0.1  # the same of a leap at any age: one that nine tenths were won after cost the run nothing
     often: int = 4  # leaps, each worse than an untrained network: one more than `several`, as their heights differ
     raised: float = 1.5  # learning rate after over before: a warm restart explains the leap
 
@@ -260,12 +262,11 @@ def _above(series: Series) -> Values:
 
 
 def _outgrown(series: Series, spike: Spike, curve: Series, limits: Limits) -> bool:
-    """A leap of a young run that was no higher than its start, and after which most of the way down was still made."""
-    if curve.steps[spike.last] > series.first_step + limits.young * (series.last_step - series.first_step):
-        return False
+    """A leap no higher than the start, after which half of what was left was won, or later in the run nearly all."""
+    young = curve.steps[spike.last] <= series.first_step + limits.young * (series.last_step - series.first_step)
     started = float(series.values[: max(5, int(limits.early * len(series)))].max())
     highest, end = spike.level + spike.height, outline(series).now
-    return highest < limits.untrained * started and 0 < end < limits.halved * spike.level
+    return highest < limits.untrained * started and 0 < end < (limits.halved if young else limits.tenth) * spike.level
 
 
 def _coarse(series: Series) -> Series:

@@ -17,8 +17,8 @@ the answers agree with their labels, while under one renaming (or one place on o
 `labels` classes and `examples` answers. Numbers: the squared error is above the targets' variance, so that a constant
 would do better, and a straight line through the answers, or another order of their columns, takes away all but `left`
 of that variance. A logged accuracy is that of the last batch where it equals it at all of `same` evaluations or more,
-and at `same` of them not that of all batches; it miscounts where the answers of the last `looks` evaluations, one for
-each example, are right more often than it says by `apart`.
+at `same` of them not that of all batches, and no other accuracy is logged, of another task or set. It miscounts where
+the answers of the last `looks` evaluations, one for each example, are right more often than it says by `apart`.
 
 ## When it is wrong
 Held-out data that are meant to be answered in other terms; an accuracy of something else than the loss is given.
@@ -135,7 +135,8 @@ def _other_order(counts: Mapping[str, Any], limits: Limits) -> str:
 
 def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Finding]:
     """An accuracy that was logged beside answers that say something else."""
-    for series in accuracies(run):
+    every = accuracies(run)
+    for series in every:
         logged = {int(step): float(value) for step, value in zip(series.steps, series.values, strict=True)}
         # An evaluation between two steps is that of the step to come; what it logs belongs to the one before.
         places = [(next((at for at in (each.step - 1, each.step) if at in logged), None), each) for each in looks]
@@ -146,7 +147,7 @@ def _miscounted(run: Run, looks: Sequence[Event], limits: Limits) -> Iterator[Fi
         examples = now.data["examples"]
         of_last = all(abs(value - each.data["last_right"]) <= limits.equal for value, each in pairs)
         other = [each for value, each in pairs if abs(value - each.data["right"]) > limits.equal]
-        if of_last and len(other) >= limits.same:
+        if of_last and len(every) == 1 and len(other) >= limits.same:  # of several, each may have a loss of its own
             said = (
                 f"{series.key} is that of the last batch alone ({number(reported)}, of {now.data['last_examples']} "
                 f"answers): of all {examples} answers {percent(now.data['right'])} are right."
