@@ -1,6 +1,6 @@
 """What a run shows of having learned: how far each curve came, where it ended, and what a blind guess would reach.
 
-`verdict.py` asks these questions before it says "healthy". Every curve is turned so that lower is better.
+`doubts.py` asks these questions before it says "healthy". Every curve is turned so that lower is better.
 """
 
 from __future__ import annotations
