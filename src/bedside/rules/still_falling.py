@@ -52,9 +52,7 @@ class Limits:
     last: float = 0.25  # of the readings
     lost: float = 0.1  # of its progress: it was better before, by more than a curve wanders
     gain: float = 0.05  # of the level: what one would train longer for
-    steep: float = (
-        0.15  # of all progress; at a steady pace it would be a quarter, and runs that settle win a tenth of that
-    )
+    steep: float = 0.15  # of all progress: a steady pace wins a quarter, runs that settle a tenth of that
     apart: float = 0.06  # of a blind guess's error: of a few hundred examples, less can be chance
     whole: int = 1000  # examples: a data set for which a batch is usually a part of it
     several: int = 3  # epochs that were logged

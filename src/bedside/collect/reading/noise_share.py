@@ -34,7 +34,7 @@ def in_groups(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     >>> noise, times = np.random.default_rng(0).normal(size=(4096, 2)), np.arange(4096) % 100
     >>> moments, table = in_groups(np.column_stack([np.sqrt(times / 100)[:, None] * noise, noise, times]))
-    >>> is_noise(*moments), table.shape
+    >>> bool(is_noise(*moments)), table.shape
     (True, (3, 32))
     """
     points = points[np.argsort(points[:, -1], kind="stable")]
