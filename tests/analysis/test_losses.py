@@ -17,6 +17,7 @@ from bedside.analysis.losses import (
     validation_metrics,
 )
 from bedside.errors import NotEnough
+from bedside.record.run import Event
 from bedside.record.series import Series
 from bedside.testing import a_run
 
@@ -126,3 +127,16 @@ def test_a_reward_is_what_an_agent_gets_or_has_done(name, reward):
 def test_a_sentence_calls_the_training_loss_by_its_name_alone():
     run = a_run(**{"loss": {"": [1.0], "g": [1.0]}, "val/loss": 1.0})
     assert [called(run.series(*key)) for key in run.series_keys] == ["loss", "loss", "val/loss"]
+
+
+def test_a_generator_whose_critic_learns_as_well_has_no_loss_that_should_fall():
+    critic = Event(0, "foreign_leaves", {"names": [], "size": 10_945, "model_size": 18_048})
+    wants = {"function": "binary_cross_entropy_with_logits", "least": 0.9, "most": 0.9}
+    asks = Event(0, "target_range", wants)
+    assert not meant_to_fall(a_run(loss=[0.7, 0.8], events=[critic, asks]))
+    assert meant_to_fall(a_run(loss=[0.7, 0.8], events=[asks]))
+    for other in ({"names": ["blocks[0].weight"]}, {"size": 1_000}):  # layers in a list, and a temperature
+        part = Event(0, "foreign_leaves", {**critic.data, **other})
+        assert meant_to_fall(a_run(loss=[0.7, 0.8], events=[part, asks]))
+    either = Event(0, "target_range", wants | {"least": 0.0})
+    assert meant_to_fall(a_run(loss=[0.7, 0.8], events=[critic, asks, either]))

@@ -14,6 +14,7 @@ from bedside.record.series import Series
 SCORE = "score"  # the objective of a critic: a mean of the network's own outputs, see collect/vitals/score_objective.py
 MIN_READINGS = 10  # of the training loss: fewer, beside more evaluations, are samples of it and not its curve
 COVERED = 0.5  # of the steps: a loss that was only printed at the start says nothing of what came later
+OPPONENT = 0.1  # of the watched network's size, at least: a learnable temperature or a margin is no critic
 # Written by reinforcement learning beside a "loss" that is a surrogate: it need not fall, and may be negative. A
 # temporal-difference loss grows with the rewards. Not "kl" or "entropy", which variational and supervised trainers
 # write as well, nor "rewards/chosen" of preference learning, whose loss should fall.
@@ -149,9 +150,18 @@ def is_surrogate(run: Run) -> bool:
         return not said
     if rising_weight(run) and untouched_part(run, "train") is None:
         return True  # the total rises with the weight of one of its terms
-    if run.config.get("objective") in ("reward", SCORE) or _has_surrogate_signs(tuple(run.vitals)):
+    if run.config.get("objective") in ("reward", SCORE) or _has_surrogate_signs(tuple(run.vitals)) or is_opposed(run):
         return True
     return any(_TASK_DONE.search(vital) for vital in run.vitals) and bool((run.loss.finite().values < 0).any())
+
+
+def is_opposed(run: Run) -> bool:
+    """Whether the loss asks another network, which learns too, to give one and the same answer to everything: that of a
+    generator whose critic pushes back. Alone, any network would be told so in a few steps."""
+    others = [event.data for event in run.events_of("foreign_leaves") if not event.data["names"]]
+    asked = [event.data for event in run.events_of("target_range") if event.data["function"].startswith("binary")]
+    constant = bool(asked) and all(each["least"] == each["most"] for each in asked)
+    return constant and any(each["size"] >= OPPONENT * each["model_size"] for each in others)
 
 
 def is_reward(vital: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bedside.analysis.chance_levels import sits_on_a_guess
 from bedside.analysis.held_out_since import held_out_went_on
-from bedside.analysis.losses import SCORE, validation_losses
+from bedside.analysis.losses import SCORE, is_opposed, validation_losses
 from bedside.analysis.schedule import planned_steps, warming_up
 from bedside.analysis.untrained_signs import blind_score
 from bedside.analysis.way import way
@@ -57,7 +57,7 @@ def _too_little(learned: Learned, limits: Limits) -> Verdict | None:
     readings, least = len(learned.run.loss), learned.limits
     if not learned.meant_to_fall:
         run = learned.run
-        players = len(run.owners("loss")) > 1 or run.config.get("objective") == SCORE
+        players = len(run.owners("loss")) > 1 or run.config.get("objective") == SCORE or is_opposed(run)
         log = "a distance of what it makes from the data: monitor.log(fid=…)" if players else "monitor.log(reward=…)"
         return Verdict(
             "unclear",
