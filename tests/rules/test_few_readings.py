@@ -11,7 +11,6 @@ from bedside.finding import NotExamined
 from bedside.record.run import Run
 from bedside.record.series import Series
 from bedside.rules.constant_loss import constant_loss
-from bedside.rules.erratic_validation import erratic_validation
 from bedside.rules.loss_spike import loss_spike
 from bedside.rules.oscillating_loss import oscillating_loss
 from bedside.rules.overfitting import overfitting
@@ -89,12 +88,6 @@ def test_swings_of_no_rhythm_need_the_evaluations_to_swing_too():
     loss = np.array([2.5, 0.8, 0.9, 1.8, 1.6, 0.8, 1.2, 1.9, 0.8, 0.9, 1.7, 1.8, 0.8, 1.0])
     assert speaks(oscillating_loss, per_epoch(loss=loss, val_loss=1.1 * loss))
     assert not speaks(oscillating_loss, per_epoch(loss=loss, val_loss=falling(14, 2.5, 0.9)))
-
-
-def test_eight_evaluations_are_wild_enough():
-    train = falling(8, 1.2, 0.3)
-    assert speaks(erratic_validation, per_epoch(loss=train, val_loss=1.3 * train * np.tile([4, 1], 4)))
-    assert not speaks(erratic_validation, per_epoch(loss=train, val_loss=1.3 * train * np.exp(noise(8, 0.2))))
 
 
 def test_a_value_above_its_own_best_that_repeats_is_no_floor():

@@ -50,8 +50,9 @@ def replacements(run: Run, limits: Limits = LIMITS) -> list[OutsideMove]:
     read = _readings(run)
     found = []
     for at in range(1, len(read.steps)):
-        apart, longest = read.steps[at] - read.steps[at - 1], float(read.own[max(0, at - limits.lately) : at + 1].max())
-        if read.moves[at] > max(limits.replaced * read.sizes[at], limits.further * apart * longest):
+        apart = int(read.steps[at] - read.steps[at - 1])  # as Python's own: numpy's numbers warn where they overflow
+        longest, size = float(read.own[max(0, at - limits.lately) : at + 1].max()), float(read.sizes[at])
+        if read.moves[at] > max(limits.replaced * size, limits.further * apart * longest):
             found.append(read.at(at, longest))
     return found
 

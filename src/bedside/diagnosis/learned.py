@@ -220,7 +220,8 @@ class Learned:
             if not len(theirs) or min(each.lowest, float(theirs.min())) <= 0:
                 continue
             values = each.series.values
-            noise, visible = noise_level(np.log(values)), noise_level(values) > self.limits.visible * float(values[0])
+            late = values[len(values) // 2 :]  # the steep start is no noise
+            noise, visible = noise_level(np.log(late)), noise_level(late) > self.limits.visible * float(values[0])
             if visible and noise > max(self.limits.restless, noise_level(np.log(theirs)) / self.limits.calmer):
                 return each
         return None

@@ -12,11 +12,11 @@ a validation set of a few samples.
 ## How it decides
 Two ways. Throughout: the noise of its logarithm is at least `wild`, or that and `error` standard errors over the last
 half of many evaluations, `louder` times that of the training loss there, and it rose by `restless` at least `times`
-times. Between `few` and `fewest` evaluations count as well, beyond `error`. In episodes: after having fallen by `deep`
-of its first value it went back there at least `times` times, with at least `back` of what it had won in between, and
-`dense` of the evaluations from the first return to the last are such; the noise of its logarithm there is at least
-`restless`; and its noise over that episode, in units of its progress, is `far_louder` times that of the training loss
-since the first evaluation. So a small validation set of a noisy problem does not count.
+times. In episodes: after having fallen by `deep` of its first value it went back there at least `times` times, with at
+least `back` of what it had won in between, and `dense` of the evaluations from the first return to the last are such;
+the noise of its logarithm there is at least `restless`; and its noise over that episode, in units of its progress, is
+`far_louder` times that of the training loss since the first evaluation. So a small validation set of a noisy problem
+does not count.
 
 ## When it is wrong
 Early epochs of batch-normalised networks at a large learning rate, if they are all there is yet.
@@ -59,7 +59,6 @@ from bedside.wording import number
 @dataclass(frozen=True)
 class Limits:
     fewest: int = 12  # evaluations: swings of fewer are early training
-    few: int = 8  # evaluations beside a smooth training loss, if they are wild beyond the doubt that so few leave
     wild: float = 0.4  # σ of the logarithm: neighbours differ by a factor of 1.6 on average
     error: float = 1.0  # standard errors of such a σ, 1/√n of it: half of the evaluations know it less well than all
     restless: float = 0.2  # σ of the logarithm in an episode, half of `wild`: a few hundred examples make half of that
@@ -77,12 +76,11 @@ def erratic_validation(run: Run, limits: Limits) -> Iterator[Finding]:
     training, losses = training_loss(run).finite(), validation_losses(run)
     if not training or not losses:
         raise NotEnough("loss" if losses else "val/loss")
-    judged = [series.finite() for series in losses if len(series.finite()) >= limits.few]
+    judged = [series.finite() for series in losses if len(series.finite()) >= limits.fewest]
     if not judged:
-        raise NotEnough(f"{limits.few} evaluations, has {max(len(series.finite()) for series in losses)}")
+        raise NotEnough(f"{limits.fewest} evaluations, has {max(len(series.finite()) for series in losses)}")
     for series in judged:
-        noise = _wild(series, training, limits)
-        returns = _returns(series, training, limits) if len(series) >= limits.fewest else []
+        noise, returns = _wild(series, training, limits), _returns(series, training, limits)
         if noise:
             first, last = int(series.steps[int(limits.early * len(series))]), series.last_step
             factor = math.exp(noise * 2 / math.sqrt(math.pi))  # the mean difference of neighbours is 2σ/√π
@@ -129,8 +127,7 @@ def _wild(series: Series, training: Series, limits: Limits) -> float:
     """The noise of the logarithm, if it is wild and the training loss is not; else 0."""
     if float(series.values.min()) <= 0 or float(training.values.min()) <= 0:
         return 0.0
-    few = len(series) < limits.fewest
-    parts = [(series, training, limits.error if few else 0.0)]
+    parts = [(series, training, 0.0)]
     if len(series) >= 2 * limits.fewest:  # few examples cost alike until most of them are known
         late = series.tail(len(series) // 2)
         parts.append((late, training.since(late.first_step), limits.error))

@@ -191,7 +191,8 @@ def around(batch: Tensor, places: Tensor) -> Tensor:
     here, before = batch[sample, place], batch[sample, (place - 1).clamp(min=0)]
     if batch.dim() == 3:
         return torch.cat([_columns(here, room), _columns(before, room)], 1)
-    return torch.cat([torch.nn.functional.one_hot(each.long() % room, room) for each in (here, before)], 1).float()
+    which = torch.stack([here.long() % room, before.long() % room + room], 1)
+    return torch.zeros(len(which), 2 * room, device=batch.device).scatter_(1, which, 1.0)  # one_hot looks at its input
 
 
 def context(tokens: Tensor, places: Tensor) -> Tensor:

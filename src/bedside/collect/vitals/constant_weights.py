@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from itertools import combinations
 from typing import Any
 
 import torch
@@ -43,7 +42,7 @@ class ConstantWeights(Collector):
         layers = {name: module for name, module in self.model.named_modules() if has_weights(module)}
         if layers and self.context.step == 0:
             self._layers = {plain_name(name): has_units(module) for name, module in layers.items()}
-            self._chained = any(feeds(*pair) for pair in combinations(layers.values(), 2))
+            self._chained = chained(layers.values())
             weights = [stored(module, "weight") for module in layers.values()]
             ranges = [torch.stack(each.detach().aminmax()).double() for each in weights]
             self._ranges = self.queue.put(torch.stack([each.to(ranges[0].device) for each in ranges]))
@@ -59,15 +58,25 @@ class ConstantWeights(Collector):
             yield Event(0, "constant_weights", {"layers": named, "all_zero": all_zero}, time.time())
 
 
-def feeds(one: nn.Module, other: nn.Module) -> bool:
-    """Whether the units of a layer can be what another gets; heads beside each other get more than the other puts out.
+def chained(layers: Iterable[nn.Module]) -> bool:
+    """Whether the units of a layer can be what a later one gets; heads beside each other get more than the other puts
+    out.
 
-    >>> feeds(nn.Linear(8, 4), nn.Linear(4, 3)), feeds(nn.Linear(8, 4), nn.Linear(8, 3))
+    >>> chained([nn.Linear(8, 4), nn.Linear(4, 3)]), chained([nn.Linear(8, 4), nn.Linear(8, 3)])
     (True, False)
     """
-    units, gets = len(one.weight), other.weight.shape[1]
-    flattened = isinstance(one, _ConvNd) and isinstance(other, nn.Linear)
-    return units > 1 and (gets % units == 0 if flattened else gets == units)
+    units: set[int] = set()
+    channels: set[int] = set()  # of convolutions, which may be flattened
+    for layer in layers:
+        weight = stored(layer, "weight")
+        gets = weight.shape[1]
+        if gets in units or (isinstance(layer, nn.Linear) and any(gets % each == 0 for each in channels)):
+            return True
+        if len(weight) > 1:
+            units.add(len(weight))
+            if isinstance(layer, _ConvNd):
+                channels.add(len(weight))
+    return False
 
 
 def has_weights(module: nn.Module) -> bool:

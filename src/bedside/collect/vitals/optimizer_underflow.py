@@ -82,8 +82,9 @@ class Numerics(Collector):
         """With those that will be swallowed by rounding, where all weights have been rounded before this step."""
         before, after = (torch.as_tensor(each) for each in (old, new))
         flags = [ends_in_zeros(before, bits).all() & ~ends_in_zeros(after, bits).all() for _, bits in ROUNDED]
-        self._rounded.append((self.context.step, self.queue.put(torch.stack(flags).double())))
-        if before.is_cpu and not any(flags):
+        together = torch.stack(flags)
+        self._rounded.append((self.context.step, self.queue.put(together.double())))
+        if before.is_cpu and not together.numpy().any():
             return swallowed
         for flag, (name, _) in zip(flags, ROUNDED, strict=True):
             back = flag & (after.to(getattr(torch, name)).float() == before)
